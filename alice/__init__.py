@@ -1,0 +1,1 @@
+"""ALICE, a Transformer that solves cryptograms, instrumented so that every layer can be looked into."""

@@ -1,0 +1,75 @@
+"""A click group that imports a command only when it is called, and turns errors into one line."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from alice.errors import AliceError, nearest
+
+PROGRAM = "alice-interp"
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
+
+
+@dataclass(frozen=True)
+class LazyCommand:
+    """A command that is not imported yet."""
+
+    target: str
+    """Where it is, as `module:attribute`."""
+    help: str
+    """The line that `--help` of the group shows; a command's own help would have to be imported."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are given as a table of names and `LazyCommand`s."""
+
+    def __init__(self, *args: Any, table: dict[str, LazyCommand], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in self.table:
+            return None
+        module, _, attribute = self.table[cmd_name].target.partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments call; a misspelt one is an error that suggests the nearest."""
+        name = args[0]
+        if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name!r}{nearest(name, self.table)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in self.table.items()])
+
+
+class RootGroup(LazyGroup):
+    """The outermost group: what the user can mend is one line on stderr; a traceback comes with `--debug` only."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was called."""
+        try:
+            return super().invoke(ctx)
+        except AliceError as error:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"{PROGRAM}: error: {' '.join(str(error).split())}", err=True)
+            ctx.exit(1)
+        except KeyboardInterrupt:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"\n{PROGRAM}: interrupted", err=True)
+            ctx.exit(INTERRUPTED)

@@ -1,0 +1,35 @@
+"""A progress bar on a terminal, for what takes longer than two seconds; silence everywhere else."""
+
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+T = TypeVar("T")
+
+SECONDS_BEFORE_SHOWING = 2.0
+SECONDS_BETWEEN_UPDATES = 0.1
+
+
+def track(items: Iterable[T], label: str, *, total: int | None = None, console: Console | None = None) -> Iterator[T]:
+    """Yield the items, showing on stderr how many have passed; `total` gives the bar its end, if it is known."""
+    console = console or Console(stderr=True)
+    return _tracked(items, label, total, console) if console.file.isatty() else iter(items)
+
+
+def _tracked(items: Iterable[T], label: str, total: int | None, console: Console) -> Iterator[T]:
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    bar = Progress(*columns, *([TimeRemainingColumn()] if total else []), console=console, transient=True)
+    task = bar.add_task(label, total=total)
+    due = monotonic() + SECONDS_BEFORE_SHOWING
+    try:
+        for done, item in enumerate(items, start=1):
+            yield item
+            if monotonic() >= due:
+                bar.start()  # does nothing when the bar is up already
+                bar.update(task, completed=done)
+                due = monotonic() + SECONDS_BETWEEN_UPDATES
+    finally:
+        bar.stop()

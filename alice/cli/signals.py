@@ -1,0 +1,33 @@
+"""Turns Ctrl-C and a polite kill into a question that a long loop can ask: shall I stop?"""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class StopRequest:
+    """Remembers the signal that asked to stop."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+
+    def __call__(self) -> bool:
+        return self.signal != 0
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.signal:  # asked twice: the user does not want to wait
+            raise KeyboardInterrupt
+        self.signal = number
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Note SIGINT and SIGTERM instead of dying of them while the context lasts; a second one interrupts at once."""
+    request = StopRequest()
+    before = {number: signal.signal(number, request._note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

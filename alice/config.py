@@ -1,0 +1,103 @@
+"""What a model is: one frozen dataclass, checked on construction, strict about unknown keys."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+from alice.alphabet import ENGLISH, Alphabet
+from alice.errors import AliceError, nearest
+
+Variant = Literal["base", "bijective", "dynamic"]
+VARIANTS: tuple[str, ...] = get_args(Variant)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Architecture of one ALICE model; names follow TransformerLens where it has one."""
+
+    variant: Variant = "base"
+    """Decoding head and embedding: linear head, permutation head, or embeddings from a hypernetwork."""
+    d_model: int = 128
+    """Width of the residual stream."""
+    n_layers: int = 6
+    """Transformer blocks of the backbone."""
+    n_heads: int = 4
+    """Attention heads of each block; must divide d_model into an even d_head."""
+    d_mlp: int = 384
+    """Hidden width of the SwiGLU feed-forward layer."""
+    symbols: str = ENGLISH.symbols
+    """The alphabet, in the order of its ids; padding comes first and is not listed."""
+    n_ctx: int = 1024
+    """Longest text the model accepts."""
+    norm_eps: float = 1e-5
+    """Added to the mean square in RMSNorm."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary frequencies."""
+    dropout: float = 0.0
+    """Dropout on what attention and feed-forward add to the residual stream."""
+    stochastic_depth: float = 0.0
+    """Probability of skipping a whole branch for a text, in training."""
+    init_std: float = 0.02
+    """Standard deviation of the initial weights."""
+    cross_heads: int = 1
+    """Heads of the cross-attention in the bijective head."""
+    cross_skip: bool = False
+    """Whether a symbol's own pooled vector is added to what its query gathered (bijective)."""
+    sinkhorn_tau: float = 4.75
+    """Temperature of the Gumbel-Sinkhorn relaxation (bijective)."""
+    sinkhorn_iters: int = 6
+    """Row and column normalisations in training (bijective)."""
+    gumbel_noise: float = 1.0
+    """Scale of the Gumbel noise in training (bijective)."""
+    hyper_layers: int = 2
+    """Transformer blocks of the embedding hypernetwork (dynamic)."""
+    hyper_heads: int = 4
+    """Attention heads of the hypernetwork (dynamic)."""
+
+    def __post_init__(self) -> None:
+        if self.variant not in VARIANTS:
+            raise AliceError(f"variant {self.variant!r} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}")
+        for name in ("d_model", "n_layers", "n_heads", "d_mlp", "n_ctx", "cross_heads", "sinkhorn_iters", "hyper_layers", "hyper_heads"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        for name in ("n_heads", "hyper_heads"):
+            self._check_heads(name, even=True)
+        self._check_heads("cross_heads", even=False)
+        for name in ("dropout", "stochastic_depth"):
+            if not 0 <= getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
+        if self.sinkhorn_tau <= 0 or self.norm_eps <= 0 or self.gumbel_noise < 0:
+            raise AliceError("sinkhorn_tau and norm_eps must be positive and gumbel_noise not negative")
+        Alphabet(self.symbols)
+
+    def _check_heads(self, name: str, *, even: bool) -> None:
+        heads = getattr(self, name)
+        if self.d_model % heads:
+            raise AliceError(f"d_model={self.d_model} does not divide into {name}={heads}; change one of them")
+        if even and (self.d_model // heads) % 2:
+            raise AliceError(f"d_model / {name} = {self.d_model // heads} must be even for rotary embeddings; change one of them")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one attention head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of ids, padding included."""
+        return len(self.symbols) + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values, for config.json."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], *, where: str = "config") -> Self:
+        """Build from plain values; an unknown key or a value of the wrong type is an error naming it."""
+        known = {f.name: f.default for f in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise AliceError(f"{where}: unknown key {name!r}{nearest(name, known)}")
+            wanted = (int, float) if isinstance(known[name], float) else type(known[name])
+            if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(known[name], bool)):
+                raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r}")
+        return cls(**values)

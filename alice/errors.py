@@ -1,0 +1,14 @@
+"""The error a user can mend: one sentence saying what is wrong, where, and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class AliceError(Exception):
+    """Something the user can fix; the command line prints it as one line, without a traceback."""
+
+
+def nearest(name: str, known: Iterable[str], *, count: int = 3) -> str:
+    """Return `; did you mean ...?` for the known names closest to `name`, or an empty string."""
+    matches = get_close_matches(name, list(known), n=count, cutoff=0.5)
+    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""

@@ -1,0 +1,32 @@
+"""Embeddings that depend on the text: a small Transformer writes an embedding table for each example (dynamic variant)."""
+
+import torch
+from torch import Tensor, nn
+from transformer_lens.hook_points import HookPoint
+
+from alice.config import ModelConfig
+from alice.layers import Block
+
+
+class HyperNetwork(nn.Module):
+    """Read the whole text, then let one learnable query per symbol gather its embedding."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(config.d_vocab, config.d_model)
+        self.blocks = nn.ModuleList(Block(config, config.hyper_heads) for _ in range(config.hyper_layers))
+        self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
+        self.hook_embed = HookPoint()  # (batch, pos, d_model)
+        self.hook_pattern = HookPoint()  # (batch, symbol, pos)
+        self.hook_table = HookPoint()  # (batch, symbol, d_model)
+
+    def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model)."""
+        x = self.hook_embed(self.embed(ids))
+        for block in self.blocks:
+            x = block(x, mask)
+        scores = self.query.to(x.dtype) @ x.transpose(-1, -2) * x.shape[-1] ** -0.5  # (batch, symbol, pos)
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, :], -torch.inf)
+        table = self.hook_table(self.hook_pattern(scores.softmax(-1)) @ x)
+        return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

@@ -1,0 +1,185 @@
+"""The parts of a Transformer block, each with the hook points a TransformerLens user expects.
+
+Hooks nobody uses cost nothing: attention scores and per-head results are computed only when their hook point has a hook.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812  (the name everybody reads)
+from transformer_lens.hook_points import HookPoint
+
+from alice.config import ModelConfig
+
+
+class RMSNorm(nn.Module):
+    """Divide by the root mean square over the last axis, then scale."""
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__()
+        self.eps = eps
+        self.w = nn.Parameter(torch.ones(width))
+        self.hook_scale = HookPoint()  # (batch, pos, 1)
+        self.hook_normalized = HookPoint()  # (batch, pos, d_model), before the learned scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
+        wide = x.float()
+        if self.hook_scale.has_hooks() or self.hook_normalized.has_hooks():
+            scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
+            return (self.hook_normalized(wide / scale) * self.w).to(x.dtype)
+        return F.rms_norm(wide, self.w.shape, self.w, self.eps).to(x.dtype)
+
+
+def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
+    """Return unit complex numbers for every position and pair of dimensions, as reals of shape (n_ctx, d_head / 2, 2)."""
+    frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
+    angles = torch.outer(torch.arange(n_ctx, dtype=torch.float64), frequencies)
+    return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
+
+
+def rotate(x: Tensor, table: Tensor) -> Tensor:
+    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., d_head)."""
+    pairs = x.float().unflatten(-1, (-1, 2))
+    turns = table[: x.shape[1]]  # (pos, d_head / 2, 2)
+    turns = turns.reshape(len(turns), *(1,) * (x.ndim - 3), *turns.shape[1:])
+    if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
+        (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
+        turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
+    else:  # one complex product is four times as fast as the same in real arithmetic
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
+    return turned.flatten(-2).to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Full self-attention with rotary positions and one matmul for queries, keys and values."""
+
+    rotary: Tensor
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.d_head = config.d_model // n_heads
+        self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
+        self.out = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.register_buffer("rotary", rotary_table(self.d_head, config.n_ctx, config.rope_theta), persistent=False)
+        self.hook_q = HookPoint()  # (batch, pos, head, d_head), likewise k, v, rot_q, rot_k and z
+        self.hook_k = HookPoint()
+        self.hook_v = HookPoint()
+        self.hook_rot_q = HookPoint()
+        self.hook_rot_k = HookPoint()
+        self.hook_attn_scores = HookPoint()  # (batch, head, query, key)
+        self.hook_pattern = HookPoint()  # (batch, head, query, key)
+        self.hook_z = HookPoint()
+        self.hook_result = HookPoint()  # (batch, pos, head, d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head)).unbind(2)
+        q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
+        q, k = self.hook_rot_q(rotate(q, self.rotary)), self.hook_rot_k(rotate(k, self.rotary))
+        z = self.hook_z(self._mix(q, k, v, mask))
+        if self.hook_result.has_hooks():
+            return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
+        return self.out(z.flatten(2))
+
+    def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Weigh the values, all (batch, pos, head, d_head); fused unless somebody asked for scores or pattern."""
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        allowed = None if mask is None else mask[:, None, None, :]
+        if not (self.hook_attn_scores.has_hooks() or self.hook_pattern.has_hooks()):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2)
+        scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, -torch.inf)
+        pattern = self.hook_pattern(self.hook_attn_scores(scores).softmax(-1))
+        return (pattern @ v).transpose(1, 2)
+
+    def _split(self, index: int) -> Tensor:
+        """Weights of queries (0), keys (1) or values (2) per head, (head, d_model, d_head)."""
+        return self.qkv.weight.unflatten(0, (3, self.n_heads, self.d_head))[index].transpose(1, 2)
+
+    @property
+    def W_Q(self) -> Tensor:  # noqa: N802  (TransformerLens' names)
+        """Query weights, (head, d_model, d_head)."""
+        return self._split(0)
+
+    @property
+    def W_K(self) -> Tensor:  # noqa: N802
+        """Key weights, (head, d_model, d_head)."""
+        return self._split(1)
+
+    @property
+    def W_V(self) -> Tensor:  # noqa: N802
+        """Value weights, (head, d_model, d_head)."""
+        return self._split(2)
+
+    @property
+    def W_O(self) -> Tensor:  # noqa: N802
+        """Output weights, (head, d_head, d_model)."""
+        return self.out.weight.T.unflatten(0, (self.n_heads, self.d_head))
+
+
+class MLP(nn.Module):
+    """SwiGLU: silu(gate) * up, with one matmul for both."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(config.d_model, 2 * config.d_mlp, bias=False)
+        self.down = nn.Linear(config.d_mlp, config.d_model, bias=False)
+        self.hook_pre = HookPoint()  # the gate, (batch, pos, d_mlp)
+        self.hook_pre_linear = HookPoint()  # (batch, pos, d_mlp)
+        self.hook_post = HookPoint()  # (batch, pos, d_mlp)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform every position alone, (batch, pos, d_model) -> the same."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        return self.down(self.hook_post(F.silu(self.hook_pre(gate)) * self.hook_pre_linear(up)))
+
+    @property
+    def W_gate(self) -> Tensor:  # noqa: N802
+        """Gate weights, (d_model, d_mlp)."""
+        return self.gate_up.weight.chunk(2)[0].T
+
+    @property
+    def W_in(self) -> Tensor:  # noqa: N802
+        """Weights of the linear branch, (d_model, d_mlp)."""
+        return self.gate_up.weight.chunk(2)[1].T
+
+    @property
+    def W_out(self) -> Tensor:  # noqa: N802
+        """Output weights, (d_mlp, d_model)."""
+        return self.down.weight.T
+
+
+class Block(nn.Module):
+    """Pre-norm attention and feed-forward, each added to the residual stream."""
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        super().__init__()
+        self.ln1 = RMSNorm(config.d_model, config.norm_eps)
+        self.attn = Attention(config, n_heads)
+        self.ln2 = RMSNorm(config.d_model, config.norm_eps)
+        self.mlp = MLP(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.stochastic_depth = config.stochastic_depth
+        self.hook_resid_pre = HookPoint()  # (batch, pos, d_model), likewise the four below
+        self.hook_attn_out = HookPoint()
+        self.hook_resid_mid = HookPoint()
+        self.hook_mlp_out = HookPoint()
+        self.hook_resid_post = HookPoint()
+
+    def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
+        """Add what attention and feed-forward have to say, (batch, pos, d_model) -> the same."""
+        resid = self.hook_resid_pre(resid)
+        attn_out = self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask)))
+        resid = self.hook_resid_mid(resid + attn_out)
+        mlp_out = self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid))))
+        return self.hook_resid_post(resid + mlp_out)
+
+    def _drop(self, branch: Tensor) -> Tensor:
+        """Apply dropout and stochastic depth in training; the identity otherwise."""
+        branch = self.dropout(branch)
+        if not self.training or self.stochastic_depth == 0:
+            return branch
+        kept = torch.rand(branch.shape[0], 1, 1, device=branch.device) >= self.stochastic_depth
+        return branch * kept / (1 - self.stochastic_depth)

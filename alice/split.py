@@ -1,0 +1,36 @@
+"""Training and test side of a corpus, decided for each sequence by itself.
+
+The side follows from a hash of the letters A-Z alone. So it depends neither on the order nor on the rest of the corpus,
+and two versions of a quotation that differ in quote marks or spacing fall on the same side, in whichever corpus.
+Duplicates are another matter: only texts that are equal after cleaning, punctuation included, count as duplicates.
+"""
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Literal
+
+from alice.alphabet import LETTERS
+from alice.errors import AliceError
+
+Side = Literal["train", "test"]
+
+TEST_SHARE = 1 / 40
+"""2.5 % of all sequences, as in the paper."""
+_TEST_BELOW = 2**64 // 40
+_DOMAIN = b"alice-interp spl"  # 16 bytes at most; changing it would let old test texts into training
+_NOT_LETTERS = bytes(set(range(256)) - set(LETTERS.encode()))
+
+
+def is_test(text: str) -> bool:
+    """Say whether a cleaned text belongs to the test side."""
+    letters = text.upper().encode("ascii", errors="ignore").translate(None, _NOT_LETTERS)
+    digest = blake2b(letters, digest_size=8, person=_DOMAIN).digest()
+    return int.from_bytes(digest, "big") < _TEST_BELOW
+
+
+def select(texts: Iterable[str], side: Side) -> Iterator[str]:
+    """Yield the cleaned texts of one side, in their order."""
+    if side not in ("train", "test"):
+        raise AliceError(f"side {side!r} is unknown; choose 'train' or 'test'")
+    wanted = side == "test"
+    return (text for text in texts if is_test(text) == wanted)

@@ -1,0 +1,188 @@
+"""The training loop: one process or many through accelerate, saved so that nothing is lost, resumed bit for bit."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from alice import optimizer, schedule
+from alice.batch import Batch, Batches, BatchStream
+from alice.errors import AliceError
+from alice.evaluate import score
+from alice.loss import Objective
+from alice.metrics_log import MetricsLog
+from alice.model import Alice
+from alice.recipe import Recipe
+from alice.training_state import Counters, TrainingState, restore_rng, rng_tensors
+
+Row = dict[str, Any]
+
+
+class Trainer:
+    """Trains one model in one run folder."""
+
+    def __init__(
+        self,
+        model: Alice,
+        recipe: Recipe,
+        *,
+        stream: BatchStream,
+        validation: Batches,
+        folder: Path,
+        accelerator: Accelerator,
+        report: Callable[[Row], None] = lambda row: None,
+    ) -> None:
+        self.recipe, self.folder, self.accelerator, self.report = recipe, folder, accelerator, report
+        self.stream, self.validation = stream, validation
+        self.model = model.to(accelerator.device).train()
+        self.average = self._average() if recipe.ema else None
+        self.names: dict[Tensor, str] = {weight: name for name, weight in model.named_parameters()}
+        self.optimizer = optimizer.build(self.model, recipe)
+        self.objective = accelerator.prepare(Objective(self.model))
+        self.counters = Counters()
+
+    def resume(self) -> None:
+        """Go on from the state in the run folder."""
+        state = TrainingState.read(self.folder)
+        self.model.load_state_dict(state.group("weights"))
+        optimizer.load_state_tensors(self.optimizer, self.names, state.group("optimizer"))
+        if self.average is not None:
+            self.average.load_state_dict(state.group("ema"))
+        restore_rng(state.group("rng"))
+        self.counters = state.counters
+
+    def fit(self, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Train until the budget is used or `stop` says so; return whether the budget was used."""
+        log = MetricsLog(self.folder, resume_at=self.counters.step) if self.accelerator.is_main_process else None
+        batches = self.stream.start(self.counters.step)
+        begun = time.monotonic() - self.counters.seconds
+        saved = time.monotonic()
+        while not (finished := self._progress() >= 1) and not self._agreed(stop()):
+            row = self._step(next(batches))
+            self.counters.seconds = time.monotonic() - begun
+            for line in self._rows(row):
+                if log is not None:
+                    log.append(line)
+                    self.report(line)
+                self.accelerator.log({k: v for k, v in line.items() if isinstance(v, int | float)}, step=line["step"])
+            if time.monotonic() - saved >= 60 * self.recipe.save_minutes:
+                self.save()
+                saved = time.monotonic()
+        self.save()
+        return finished
+
+    def save(self) -> None:
+        """Write the state to go on from, then the checkpoint to use."""
+        if not self.accelerator.is_main_process:
+            return
+        groups = {
+            "weights": self.model.state_dict(),
+            "optimizer": optimizer.state_tensors(self.optimizer, self.names),
+            "ema": self.average.state_dict() if self.average is not None else {},
+            "rng": rng_tensors(),
+        }
+        tensors = {f"{group}/{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
+        TrainingState(replace(self.counters), tensors).write(self.folder)
+        self.best().save_pretrained(self.folder)
+
+    def best(self) -> Alice:
+        """Return the model that is worth keeping: the average of the weights if there is one."""
+        return self.average.module if self.average is not None else self.model
+
+    def _average(self) -> AveragedModel:
+        return AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(self.recipe.ema))
+
+    def _progress(self) -> float:
+        return self.recipe.progress(self.counters.step, self.counters.seconds)
+
+    def _step(self, batch: Batch) -> Row:
+        """Train on one batch, each process on its share; return what happened."""
+        factor = schedule.factor(
+            self.recipe.schedule,
+            step=self.counters.step,
+            progress=self._progress(),
+            warmup_steps=self.recipe.warmup_steps,
+            decay_share=self.recipe.decay_share,
+        )
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.recipe.lr * factor
+        tokens = int(batch.mask.sum())
+        loss_sum = self._backward(batch, tokens)
+        norm = self._clip()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
+        self.counters.step += 1
+        self.counters.tokens += tokens
+        self.counters.loss_sum += loss_sum
+        self.counters.loss_tokens += tokens
+        return {"lr": self.recipe.lr * factor, "gradient_norm": norm}
+
+    def _backward(self, batch: Batch, tokens: int) -> float:
+        """Add up the gradient of the mean loss over the whole batch; return the summed loss of this process's share."""
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        share, weight = batch.share(rank, world), 1.0
+        if len(share) == 0:  # fewer texts than processes: take part in the exchange with nothing to say
+            share, weight = batch.share(0, len(batch)), 0.0
+        share = share.to(self.accelerator.device)
+        with self.accelerator.autocast():
+            loss = weight * self.objective(share.cipher_ids, share.plain_ids)
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise AliceError(
+                f"the loss became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} is whole: "
+                "resume from it, or start a new run with a lower learning rate"
+            )
+        self.accelerator.backward(loss * (world / tokens))  # the exchange averages over processes
+        return value
+
+    def _clip(self) -> float:
+        limit = self.recipe.clip or math.inf
+        return float(self.accelerator.clip_grad_norm_(self.model.parameters(), limit))
+
+    def _rows(self, row: Row) -> list[Row]:
+        """Return the lines that this step adds to the log."""
+        step, recipe = self.counters.step, self.recipe
+        last = self._progress() >= 1
+        rows = []
+        if step % recipe.log_every == 0 or last:
+            rows.append({**self._where(), "loss": self._mean_loss(), **row})
+        if step % recipe.eval_every == 0 or last:
+            rows += self._validate()
+        return rows
+
+    def _mean_loss(self) -> float:
+        """Return the loss per character since the last line, over all processes."""
+        c = self.counters
+        total = torch.tensor(c.loss_sum, dtype=torch.float64, device=self.accelerator.device)
+        mean = float(self.accelerator.reduce(total, reduction="sum")) / c.loss_tokens
+        c.loss_sum, c.loss_tokens = 0.0, 0
+        return mean
+
+    def _where(self) -> Row:
+        c = self.counters
+        return {"step": c.step, "tokens": c.tokens, "seconds": round(c.seconds, 3)}
+
+    def _validate(self) -> list[Row]:
+        """Measure on held-out texts, in the first process alone."""
+        if not self.accelerator.is_main_process:
+            return []
+        model = self.best().eval()
+        rates = score(model, self.validation).summary()
+        self.model.train()
+        return [{**self._where(), "ser": rates}]
+
+    def _agreed(self, stop: bool) -> bool:
+        """Say whether any process was asked to stop; all must leave the loop at the same step."""
+        if self.accelerator.num_processes == 1:
+            return stop
+        flag = torch.tensor(float(stop), device=self.accelerator.device)
+        return bool(self.accelerator.reduce(flag, reduction="sum") > 0)
