@@ -56,7 +56,9 @@ class Alphabet:
         """Return the text of an id array, shape (length,); padding is left out."""
         ids = np.asarray(ids)
         if ids.size and (ids.min() < 0 or ids.max() >= self.size):
-            raise AliceError(f"ids {ids.min()} to {ids.max()} do not fit an alphabet of {self.size} ids (0 to {self.size - 1})")
+            raise AliceError(
+                f"ids {ids.min()} to {ids.max()} do not fit an alphabet of {self.size} ids (0 to {self.size - 1})"
+            )
         return self._code_of_id[ids[ids != PAD]].tobytes().decode("utf-32-le")
 
     def _complaint(self, text: str, positions: NDArray[np.integer]) -> str:

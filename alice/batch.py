@@ -86,7 +86,9 @@ class BatchLimit:
         return (self.tokens is None or texts * longest <= self.tokens) and (self.texts is None or texts <= self.texts)
 
 
-def plan(lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None) -> list[NDArray[np.int64]]:
+def plan(
+    lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None
+) -> list[NDArray[np.int64]]:
     """Group texts of similar length so that no group exceeds the limit or is padded by more than a twentieth.
 
     With a generator, texts of one length change places and groups come in random order; the number of groups stays.
@@ -193,7 +195,12 @@ class BatchStream:
         for epoch in count():
             for window, texts in enumerate(self._windows()):
                 batches = Batches(
-                    texts, self._alphabet, limit=self._limit, seed=(self._seed, epoch, window), shuffle=True, keys=self._keys
+                    texts,
+                    self._alphabet,
+                    limit=self._limit,
+                    seed=(self._seed, epoch, window),
+                    shuffle=True,
+                    keys=self._keys,
                 )
                 yield from (batches[i] for i in range(min(number, len(batches)), len(batches)))
                 number = max(0, number - len(batches))

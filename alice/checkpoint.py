@@ -39,7 +39,9 @@ def resolve(name: str | Path) -> Path:
     if HUB_ID.fullmatch(str(name)):
         return _fetch(str(name))
     known = ", ".join(models) or "none"
-    raise AliceError(f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; bundled are {known}, or give a folder or a hub id")
+    raise AliceError(
+        f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; bundled are {known}, or give a folder or a hub id"
+    )
 
 
 def _fetch(hub_id: str) -> Path:
@@ -90,21 +92,33 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
     except (SafetensorError, OSError, ValueError) as error:
-        raise AliceError(f"{file} is empty, cut off or no safetensors file ({error}); get the checkpoint again") from error
+        raise AliceError(
+            f"{file} is empty, cut off or no safetensors file ({error}); get the checkpoint again"
+        ) from error
 
 
 def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, where: str) -> None:
     """Refuse weights that lack a name, have one too many, or have another shape than the model wants."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
-        parts = [f"{len(names)} {what} (first: {names[0]})" for names, what in ((missing, "missing"), (extra, "unknown")) if names]
-        raise AliceError(f"{where}: weights do not fit the config: {', '.join(parts)}; use the config they were saved with")
+        parts = [
+            f"{len(names)} {what} (first: {names[0]})"
+            for names, what in ((missing, "missing"), (extra, "unknown"))
+            if names
+        ]
+        raise AliceError(
+            f"{where}: weights do not fit the config: {', '.join(parts)}; use the config they were saved with"
+        )
     for name, tensor in wanted.items():
         if weights[name].shape != tensor.shape:
-            raise AliceError(f"{where}: {name} has shape {tuple(weights[name].shape)}, the config wants {tuple(tensor.shape)}")
+            raise AliceError(
+                f"{where}: {name} has shape {tuple(weights[name].shape)}, the config wants {tuple(tensor.shape)}"
+            )
 
 
-def write(folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32) -> None:
+def write(
+    folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32
+) -> None:
     """Write a checkpoint folder, each file under a temporary name first; an older one in its place survives a failure."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / WEIGHTS, {name: tensor.to(dtype) for name, tensor in weights.items()})

@@ -55,8 +55,20 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
-            raise AliceError(f"variant {self.variant!r} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}")
-        for name in ("d_model", "n_layers", "n_heads", "d_mlp", "n_ctx", "cross_heads", "sinkhorn_iters", "hyper_layers", "hyper_heads"):
+            raise AliceError(
+                f"variant {self.variant!r} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
+            )
+        for name in (
+            "d_model",
+            "n_layers",
+            "n_heads",
+            "d_mlp",
+            "n_ctx",
+            "cross_heads",
+            "sinkhorn_iters",
+            "hyper_layers",
+            "hyper_heads",
+        ):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
         for name in ("n_heads", "hyper_heads"):
@@ -74,7 +86,9 @@ class ModelConfig:
         if self.d_model % heads:
             raise AliceError(f"d_model={self.d_model} does not divide into {name}={heads}; change one of them")
         if even and (self.d_model // heads) % 2:
-            raise AliceError(f"d_model / {name} = {self.d_model // heads} must be even for rotary embeddings; change one of them")
+            raise AliceError(
+                f"d_model / {name} = {self.d_model // heads} must be even for rotary embeddings; change one of them"
+            )
 
     @property
     def d_head(self) -> int:

@@ -145,9 +145,7 @@ def _reader_of(file: Path, source: str) -> Reader:
         raise AliceError(f"{file} is a folder; give a file in it, or {HUB_PREFIX}{file} if it is a dataset folder")
     if not file.exists():
         if ending is None:
-            raise AliceError(
-                f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{nearest(source, [QUOTES])}"
-            )
+            raise AliceError(f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{nearest(source, [QUOTES])}")
         siblings = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise AliceError(f"there is no file {file}{nearest(file.name, siblings) or '; check the path'}")
     if ending is None:

@@ -61,7 +61,9 @@ class BijectiveHead(nn.Module):
         letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
         self.register_buffer("letter_ids", letters, persistent=False)
         self.hook_pattern = HookPoint()  # (batch, head, symbol, symbol)
-        self.hook_log_perm = HookPoint()  # (batch, 26, 26): log of the doubly stochastic matrix, cipher letter by plain letter
+        self.hook_log_perm = (
+            HookPoint()
+        )  # (batch, 26, 26): log of the doubly stochastic matrix, cipher letter by plain letter
         self.hook_perm = HookPoint()  # (batch, 26, 26): the permutation, zeros and ones
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:

@@ -48,10 +48,10 @@ class Alice(LensSurface, HookedRootModule):
         """Load a bundled model, a checkpoint folder or a hub id, in fp32 and ready for inference."""
         folder = checkpoint.resolve(name)
         config, weights = checkpoint.read(folder)
-        with torch.device("meta"):
+        with torch.device("meta"):  # names and shapes first: a wrong config must not ask for memory
+            checkpoint.check_fit(weights, cls(config).state_dict(), where=str(folder))
+        with torch.random.fork_rng(devices=[]):  # loading leaves the caller's dice alone
             model = cls(config)
-        checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
-        model.to_empty(device="cpu")
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
         return model.to(device).eval()
 
@@ -114,12 +114,18 @@ class Alice(LensSurface, HookedRootModule):
     def _mask(self, ids: Tensor) -> Tensor | None:
         """Return where there is text, (batch, pos), or nothing if it is everywhere; refuse what cannot be read."""
         if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():
-            raise AliceError(f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are no batch; give whole numbers, (batch, pos)")
+            raise AliceError(
+                f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are no batch; give whole numbers, (batch, pos)"
+            )
         if ids.shape[1] > self.config.n_ctx:
-            raise AliceError(f"a text of {ids.shape[1]} characters is longer than the {self.config.n_ctx} this model reads; split it")
+            raise AliceError(
+                f"a text of {ids.shape[1]} characters is longer than the {self.config.n_ctx} this model reads; split it"
+            )
         low, high = (int(v) for v in ids.aminmax())
         if low < 0 or high >= self.config.d_vocab:
-            raise AliceError(f"ids {low} to {high} do not fit the model's {self.config.d_vocab} symbols; encode with its alphabet")
+            raise AliceError(
+                f"ids {low} to {high} do not fit the model's {self.config.d_vocab} symbols; encode with its alphabet"
+            )
         if low != PAD:
             return None
         mask = ids != PAD

@@ -27,7 +27,9 @@ def state_tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str])
     }
 
 
-def load_state_tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str], tensors: Mapping[str, Tensor]) -> None:
+def load_state_tensors(
+    optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str], tensors: Mapping[str, Tensor]
+) -> None:
     """Put back what `state_tensors` returned."""
     weights = {name: weight for weight, name in names.items()}
     for key, value in tensors.items():

@@ -32,7 +32,9 @@ class Recipe:
     beta2: float = _field(0.95, "AdamW's second beta.")
     eps: float = _field(1e-5, "AdamW's epsilon.")
     clip: float = _field(1.0, "Largest norm of the gradient; 0 for no limit.")
-    ema: float = _field(0.0, "Decay per step of a moving average of the weights, which is then what is kept; 0 for none.")
+    ema: float = _field(
+        0.0, "Decay per step of a moving average of the weights, which is then what is kept; 0 for none."
+    )
     cipher_pool: int | None = _field(None, "Train on a fixed pool of so many keys instead of fresh ones.")
     max_length: int = _field(300, "Longest text to train on.")
     seed: int = _field(0, "Seed of weights, keys and order of texts.")
@@ -49,8 +51,20 @@ class Recipe:
         if self.batch_texts is None and self.batch_tokens is None:
             raise AliceError("a batch needs a limit; give batch_texts or batch_tokens")
         if self.schedule not in SCHEDULES:
-            raise AliceError(f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}")
-        for name in ("steps", "hours", "batch_texts", "batch_tokens", "cipher_pool", "lr", "log_every", "eval_every", "eval_texts"):
+            raise AliceError(
+                f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}"
+            )
+        for name in (
+            "steps",
+            "hours",
+            "batch_texts",
+            "batch_tokens",
+            "cipher_pool",
+            "lr",
+            "log_every",
+            "eval_every",
+            "eval_texts",
+        ):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise AliceError(f"{name}={value} must be greater than 0")
         for name in ("ema", "beta1", "beta2"):

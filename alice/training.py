@@ -50,7 +50,9 @@ class Run:
         saved = Recipe.from_dict(about["recipe"], where=str(folder / ABOUT))
         for name, value in changes.items():
             if name not in CHANGEABLE and value != getattr(saved, name):
-                raise AliceError(f"{folder} was started with {name}={getattr(saved, name)}, not {value}; resume without it or start a new run")
+                raise AliceError(
+                    f"{folder} was started with {name}={getattr(saved, name)}, not {value}; resume without it or start a new run"
+                )
         if changes.keys() & {"steps", "hours"}:
             changes = {"steps": None, "hours": None} | changes
         return cls(read_config(folder), replace(saved, **changes), about["data"], folder)
@@ -58,7 +60,9 @@ class Run:
     def check_new(self) -> None:
         """Refuse to start where a run is already."""
         if (self.folder / ABOUT).exists():
-            raise AliceError(f"{self.folder} holds a run already; add --resume to go on with it, or choose another folder")
+            raise AliceError(
+                f"{self.folder} holds a run already; add --resume to go on with it, or choose another folder"
+            )
 
     def describe(self) -> None:
         """Write what the run is; a folder that has this file can be resumed."""
@@ -134,7 +138,9 @@ def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
     pool = key_pool(recipe.cipher_pool, recipe.seed) if recipe.cipher_pool else None
     texts = list(islice(select(corpus, "test"), recipe.eval_texts))
     if not texts:
-        raise AliceError(f"{corpus.name} has no text on the test side; use a larger corpus (some hundred texts at least)")
+        raise AliceError(
+            f"{corpus.name} has no text on the test side; use a larger corpus (some hundred texts at least)"
+        )
     alphabet = corpus.cleaner.alphabet
     return Batches(EncodedTexts(texts, alphabet), alphabet, seed=(VALIDATION_SEED,), keys=KeySource(excluded=pool))
 

@@ -1,5 +1,6 @@
 """A click group that imports a command only when it is called, and turns errors into one line."""
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -71,5 +72,6 @@ class RootGroup(LazyGroup):
         except KeyboardInterrupt:
             if ctx.params.get("debug"):
                 raise
-            click.echo(f"\n{PROGRAM}: interrupted", err=True)
+            after_echo = "\n" if sys.stderr.isatty() else ""  # a terminal has just written ^C on this line
+            click.echo(f"{after_echo}{PROGRAM}: interrupted", err=True)
             ctx.exit(INTERRUPTED)

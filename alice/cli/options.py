@@ -46,7 +46,9 @@ def _option(field: "Field[Any]", hint: Any, defaults: str | None) -> Decorator:
         flag = f"{flag}/--no-{field.name.replace('_', '-')}"
     text = field.metadata.get("help", "")
     shown = defaults or _default_text(field)
-    return click.option(flag, field.name, default=UNSET, help=f"{text}  [default: {shown}]" if shown else text, **arguments)
+    return click.option(
+        flag, field.name, default=UNSET, help=f"{text}  [default: {shown}]" if shown else text, **arguments
+    )
 
 
 def _default_text(field: "Field[Any]") -> str:
@@ -79,7 +81,9 @@ def _click_type(name: str, hint: Any) -> dict[str, Any]:
         return {"type": _click_type(name, parts[0])["type"], "multiple": True, "callback": _none_if_empty}
     if get_origin(hint) is tuple:
         return {"type": tuple(_click_type(name, part)["type"] for part in get_args(hint))}
-    raise AliceError(f"field {name!r} has type {hint}, which cannot be an option; use int, float, bool, str, Path, Literal or a tuple of them")
+    raise AliceError(
+        f"field {name!r} has type {hint}, which cannot be an option; use int, float, bool, str, Path, Literal or a tuple of them"
+    )
 
 
 def _none_if_empty(ctx: click.Context, parameter: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...] | None:

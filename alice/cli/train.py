@@ -48,7 +48,9 @@ def train(
     """
     changes = given(options)
     if resume and (variant or preset or data or init):
-        raise AliceError("--resume takes variant, preset, data and weights from the run folder; leave those options out")
+        raise AliceError(
+            "--resume takes variant, preset, data and weights from the run folder; leave those options out"
+        )
 
     import torch  # after the cheap checks: it takes seconds
 

@@ -54,7 +54,9 @@ class TrainScreen:
             self._live.update(self.render())
         elif "ser" in row or monotonic() - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = monotonic()
-            self.console.print("  ".join(f"{name} {value}" for name, value in self._numbers()), highlight=False, soft_wrap=True)
+            self.console.print(
+                "  ".join(f"{name} {value}" for name, value in self._numbers()), highlight=False, soft_wrap=True
+            )
 
     def render(self) -> Group:
         """Return the screen."""
@@ -62,7 +64,9 @@ class TrainScreen:
         for name, value in self._numbers():
             table.add_row(Text(name, style="dim"), value)
         used = self.recipe.progress(self.row.get("step", 0), self.row.get("seconds", 0.0))
-        return Group(*(Text(note, style="dim") for note in self.notes), ProgressBar(total=1.0, completed=used, width=60), table)
+        return Group(
+            *(Text(note, style="dim") for note in self.notes), ProgressBar(total=1.0, completed=used, width=60), table
+        )
 
     def _numbers(self) -> list[tuple[str, str]]:
         if "loss" not in self.row:

@@ -1,0 +1,32 @@
+"""Tiny models of every variant, and texts to read with them."""
+
+import pytest
+import torch
+
+from alice.config import VARIANTS
+from alice.model import Alice
+from tiny import tiny
+
+
+@pytest.fixture(params=VARIANTS)
+def model(request: pytest.FixtureRequest) -> Alice:
+    """A tiny model of each variant in turn."""
+    return tiny(request.param)
+
+
+@pytest.fixture
+def base() -> Alice:
+    """A tiny model with the linear head."""
+    return tiny("base")
+
+
+@pytest.fixture
+def bijective() -> Alice:
+    """A tiny model with the permutation head."""
+    return tiny("bijective")
+
+
+@pytest.fixture
+def ids(base: Alice) -> torch.Tensor:
+    """Two texts of different lengths in one padded batch."""
+    return base.to_tokens(["NOBODY READS THIS, NOT EVEN YOU.", "A SHORT ONE"])
