@@ -1,4 +1,4 @@
-"""Checkpoint folders: `config.json` and `model.safetensors`, found by name, read strictly, written whole or not at all."""
+"""Checkpoint folders: `config.json` and `model.safetensors`, found by name, read strictly, written whole."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def bundled() -> dict[str, Path]:
 
 
 def resolve(name: str | Path) -> Path:
-    """Return the folder that a name stands for: a bundled model, a folder, or a model on the hub, fetched if need be."""
+    """Return the folder that a name stands for: a bundled model, a folder, or a model fetched from the hub."""
     folder = Path(name).expanduser()
     if str(name) in (models := bundled()):
         return models[str(name)]
@@ -40,7 +40,8 @@ def resolve(name: str | Path) -> Path:
         return _fetch(str(name))
     known = ", ".join(models) or "none"
     raise AliceError(
-        f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; bundled are {known}, or give a folder or a hub id"
+        f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; "
+        f"bundled are {known}, or give a folder or a hub id"
     )
 
 
@@ -119,7 +120,7 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
 def write(
     folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32
 ) -> None:
-    """Write a checkpoint folder, each file under a temporary name first; an older one in its place survives a failure."""
+    """Write a checkpoint folder; if that fails, an older one in its place survives."""
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / WEIGHTS, {name: tensor.to(dtype) for name, tensor in weights.items()})
     with atomic_write(folder / CONFIG) as file:

@@ -53,7 +53,7 @@ class Reason(Enum):
     DUPLICATE = "duplicate"
 
 
-class _Folding(dict[int, str]):
+class Folding(dict[int, str]):
     """A table for `str.translate` that works out a character when it is first met."""
 
     def __init__(self, symbols: str) -> None:
@@ -98,7 +98,7 @@ class Cleaner:
     """Shortest cleaned text to keep, in characters."""
     max_length: int | None = 300
     """Longest cleaned text to keep, in characters; None for no limit."""
-    _folding: _Folding = field(init=False, repr=False, compare=False)
+    _folding: Folding = field(init=False, repr=False, compare=False)
     _foreign: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _unspaced: re.Pattern[str] = field(init=False, repr=False, compare=False)
     _only_capitals_change: bool = field(init=False, repr=False, compare=False)
@@ -113,7 +113,7 @@ class Cleaner:
         # A straight quote mark between a stop and a letter is taken to open: the corpora lost line breaks and outer
         # quote marks, so counting marks would guess wrong more often. Of two marks there, the first closes.
         unspaced = rf"""([.,!?;:](?:["'](?=["']{letter}))?)(?=["']?{letter})"""
-        object.__setattr__(self, "_folding", _Folding(symbols))
+        object.__setattr__(self, "_folding", Folding(symbols))
         object.__setattr__(self, "_foreign", re.compile(f"[^{re.escape(symbols)}]"))
         object.__setattr__(self, "_unspaced", re.compile(unspaced))
         plain = set(PUNCTUATION).issubset(symbols) and not set("`abcdefghijklmnopqrstuvwxyz").intersection(symbols)

@@ -24,7 +24,7 @@ class SymbolPool(nn.Module):
         self.hook_out = HookPoint()  # (batch, symbol, d_model)
 
     def forward(self, x: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol); padding counts 0."""
+        """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol)."""
         symbols = torch.arange(self.d_vocab, device=ids.device)
         member = (ids[:, None, :] == symbols[:, None]) & (ids != PAD)[:, None, :]  # (batch, symbol, pos)
         counts = member.sum(-1)
@@ -67,7 +67,7 @@ class BijectiveHead(nn.Module):
         self.hook_perm = HookPoint()  # (batch, 26, 26): the permutation, zeros and ones
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
-        """Return a table (batch, symbol, symbol): logs of the relaxed permutation if soft, else the permutation itself."""
+        """Return a table (batch, symbol, symbol): the permutation, or if soft the logs of the relaxed one."""
         rows = self._gather(pooled, counts)
         if self.config.cross_skip:
             rows = rows + pooled

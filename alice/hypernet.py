@@ -1,4 +1,4 @@
-"""Embeddings that depend on the text: a small Transformer writes an embedding table for each example (dynamic variant)."""
+"""Embeddings that depend on the text: a small Transformer writes a table of them for each example."""
 
 import torch
 from torch import Tensor, nn

@@ -1,6 +1,6 @@
 """The parts of a Transformer block, each with the hook points a TransformerLens user expects.
 
-Hooks nobody uses cost nothing: attention scores and per-head results are computed only when their hook point has a hook.
+Hooks nobody uses cost nothing: attention scores and per-head results exist only when their hook point has a hook.
 """
 
 import torch
@@ -31,7 +31,7 @@ class RMSNorm(nn.Module):
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
-    """Return unit complex numbers for every position and pair of dimensions, as reals of shape (n_ctx, d_head / 2, 2)."""
+    """Return cosine and sine for every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
     frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
     angles = torch.outer(torch.arange(n_ctx, dtype=torch.float64), frequencies)
     return torch.stack([angles.cos(), angles.sin()], dim=-1).float()

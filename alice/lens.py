@@ -7,7 +7,7 @@ With these, `ActivationCache.logit_attrs`, `stack_head_results`, `get_full_resid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import nn
+
+    from alice.heads import BijectiveHead, LinearHead
+    from alice.layers import RMSNorm
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class LensSurface:
     config: ModelConfig
     alphabet: Alphabet
     blocks: nn.ModuleList
-    ln_final: nn.Module
-    head: nn.Module
+    ln_final: RMSNorm
+    head: LinearHead | BijectiveHead
 
     @property
     def cfg(self) -> LensConfig:
@@ -84,7 +87,7 @@ class LensSurface:
     @property
     def W_O(self) -> Tensor:  # noqa: N802
         """Output weights of every head, (layer, head, d_head, d_model)."""
-        return torch.stack([block.attn.W_O for block in self.blocks])
+        return torch.stack([cast(Any, block).attn.W_O for block in self.blocks])
 
     def to_tokens(self, texts: str | Sequence[str]) -> Tensor:
         """Return the ids of one text or several, (batch, pos), padded on the right."""

@@ -17,7 +17,7 @@ BOOTSTRAP_DRAWS = 50
 
 
 def error_rates(predicted: NDArray[np.integer], plain: NDArray[np.integer]) -> Floats:
-    """Return the share of wrong characters of each text, (batch, pos) twice -> (batch,); spaces and punctuation count."""
+    """Return the share of wrong characters of each text, (batch, pos) twice -> (batch,); every character counts."""
     text = plain != PAD
     return ((predicted != plain) & text).sum(1) / text.sum(1)
 

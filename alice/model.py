@@ -80,6 +80,7 @@ class Alice(LensSurface, HookedRootModule):
         Args:
             ids: cipher symbols, padded with 0 on the right or anywhere else.
             soft: see `decode`.
+
         """
         return self.decode(self.resid(ids), ids, soft=soft)
 
@@ -106,6 +107,7 @@ class Alice(LensSurface, HookedRootModule):
             soft: for the bijective head, whether to return the logs of the relaxed permutation, which can be
                 differentiated, or the permutation itself as zeros and ones. Soft in training, hard otherwise.
                 The linear head returns logits either way.
+
         """
         pooled, counts = self.pool(self.ln_final(resid), ids)
         table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)

@@ -46,7 +46,7 @@ CPU_RECIPE = Recipe(
 
 
 def model_config(preset: str, variant: Variant = "base", **overrides: Any) -> ModelConfig:
-    """Return the architecture of a preset; the dynamic variant gives up layers for its hypernetwork, as in the paper."""
+    """Return the architecture of a preset; the dynamic variant trades layers for its hypernetwork."""
     size = _find(preset)
     fields: dict[str, Any] = {**vars(size), "variant": variant, "hyper_heads": size.n_heads}
     fields |= _CPU_EXTRAS if preset in CPU_SIZES else _PAPER_EXTRAS

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 from alice.errors import AliceError, nearest
 from alice.schedule import SCHEDULES, Schedule
 
-
 Precision = Literal["auto", "fp32", "bf16"]
 Compile = Literal["auto", "yes", "no"]
 

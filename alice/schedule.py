@@ -16,6 +16,7 @@ def factor(schedule: Schedule, *, step: int, progress: float, warmup_steps: int,
         progress: share of the budget used so far, 0 to 1, in steps or in time: decay ends just when the budget does.
         warmup_steps: steps of linear warm-up.
         decay_share: share of the budget that wsd decays over.
+
     """
     warmup = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
     left = max(0.0, 1.0 - progress)

@@ -20,7 +20,7 @@ def gumbel_noise(scores: Tensor) -> Tensor:
 
 
 def assign(scores: Tensor) -> Tensor:
-    """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers, on the CPU by scipy."""
+    """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers."""
     table = scores.detach().double().cpu().numpy()
     # An infinite or undefined score says nothing about any column; the solver needs finite numbers.
     table = np.nan_to_num(table, nan=0.0, posinf=1e9, neginf=-1e9)

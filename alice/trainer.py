@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from accelerate import Accelerator
@@ -14,13 +14,14 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from alice import optimizer, schedule
 from alice.batch import Batch, Batches, BatchStream
+from alice.checkpoint import check_fit
 from alice.errors import AliceError
 from alice.evaluate import score
 from alice.loss import Objective
 from alice.metrics_log import MetricsLog
 from alice.model import Alice
 from alice.recipe import Recipe
-from alice.training_state import Counters, TrainingState, restore_rng, rng_tensors
+from alice.training_state import STATE, Counters, TrainingState, restore_rng, rng_tensors
 
 Row = dict[str, Any]
 
@@ -51,6 +52,7 @@ class Trainer:
     def resume(self) -> None:
         """Go on from the state in the run folder."""
         state = TrainingState.read(self.folder)
+        check_fit(state.group("weights"), self.model.state_dict(), where=str(self.folder / STATE))
         self.model.load_state_dict(state.group("weights"))
         optimizer.load_state_tensors(self.optimizer, self.names, state.group("optimizer"))
         if self.average is not None:
@@ -94,7 +96,7 @@ class Trainer:
 
     def best(self) -> Alice:
         """Return the model that is worth keeping: the average of the weights if there is one."""
-        return self.average.module if self.average is not None else self.model
+        return self.model if self.average is None else cast(Alice, self.average.module)
 
     def _average(self) -> AveragedModel:
         return AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(self.recipe.ema))
@@ -138,8 +140,8 @@ class Trainer:
         value = float(loss.detach())
         if not math.isfinite(value):
             raise AliceError(
-                f"the loss became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} is whole: "
-                "resume from it, or start a new run with a lower learning rate"
+                f"the loss became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} "
+                "is whole: resume from it, or start a new run with a lower learning rate"
             )
         self.accelerator.backward(loss * (world / tokens))  # the exchange averages over processes
         return value

@@ -51,7 +51,8 @@ class Run:
         for name, value in changes.items():
             if name not in CHANGEABLE and value != getattr(saved, name):
                 raise AliceError(
-                    f"{folder} was started with {name}={getattr(saved, name)}, not {value}; resume without it or start a new run"
+                    f"{folder} was started with {name}={getattr(saved, name)}, not {value}; "
+                    "resume without it or start a new run"
                 )
         if changes.keys() & {"steps", "hours"}:
             changes = {"steps": None, "hours": None} | changes
@@ -158,7 +159,7 @@ def _new_model(run: Run, init: str | None) -> Alice:
 def _accelerator(run: Run, cpu: bool, trackers: list[str], say: Callable[[str], None]) -> Accelerator:
     """Choose the precision in the first process, tell the others, and set accelerate up with it."""
     state = PartialState(cpu=cpu)
-    chosen = [run.recipe.precision]
+    chosen: list[str] = [run.recipe.precision]
     if state.is_main_process and chosen == ["auto"]:
         choice = precision.choose(run.model, str(state.device), run.recipe.batch_tokens or 4096)
         say(f"precision {choice.precision}: {choice.reason}")

@@ -1,4 +1,4 @@
-"""All that a run needs to go on, in one file that is replaced as a whole: weights, optimizer, average, dice, counters."""
+"""All that a run needs to go on, in one file that is replaced as a whole."""
 
 import json
 from dataclasses import asdict, dataclass

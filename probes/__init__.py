@@ -1,1 +1,1 @@
-"""placeholder"""
+"""Probes that read layers: what a representation holds, beside what the model makes of it."""

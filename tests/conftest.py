@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from tiny import tiny
 
 from alice.config import VARIANTS
 from alice.model import Alice
-from tiny import tiny
 
 
 @pytest.fixture(params=VARIANTS)

@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import click
 
-from alice.errors import AliceError
+from alice.fields import Kind, field_kinds
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 UNSET: Any = None
 """What an option that was not given is passed as; the dataclass keeps its own default then."""
+NONE_WORD = "none"
+"""What a user writes where a field may be None and something else is its default."""
+_SAID_NONE: Any = object()
 
 
 def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | None = None) -> Decorator:
@@ -22,9 +24,10 @@ def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | No
         cls: the dataclass; a field's help is `metadata["help"]`.
         skip: fields that are no options.
         defaults: what to say instead of the fields' own defaults, when those depend on something else.
+
     """
-    hints = get_type_hints(cls)
-    options = [_option(f, hints[f.name], defaults) for f in fields(cls) if f.init and f.name not in set(skip)]
+    kinds, skipped = field_kinds(cls), set(skip)
+    options = [_option(f, kinds[f.name], defaults) for f in fields(cls) if f.init and f.name not in skipped]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -36,54 +39,70 @@ def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | No
 
 def given(values: dict[str, Any]) -> dict[str, Any]:
     """Return only the options that the user gave."""
-    return {name: value for name, value in values.items() if value is not UNSET}
+    return {name: None if value is _SAID_NONE else value for name, value in values.items() if value is not UNSET}
 
 
-def _option(field: "Field[Any]", hint: Any, defaults: str | None) -> Decorator:
+class _Literal(click.Choice[str]):
+    """A choice that gives the value itself, a number for example, and not how it is written."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        super().__init__([str(value) for value in values])
+        self.values = {str(value): value for value in values}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self.values[super().convert(value, param, ctx)]
+
+
+class _OrNone(click.ParamType):
+    """A type that also takes the word `none`."""
+
+    def __init__(self, inner: click.ParamType) -> None:
+        self.inner, self.name = inner, f"{inner.name} or {NONE_WORD}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _SAID_NONE if value == NONE_WORD else self.inner.convert(value, param, ctx)
+
+
+def _option(field: "Field[Any]", kind: Kind, defaults: str | None) -> Decorator:
     flag = "--" + field.name.replace("_", "-")
-    arguments = _click_type(field.name, _without_none(hint))
-    if arguments.pop("boolean", False):
+    if kind.scalar is bool:
         flag = f"{flag}/--no-{field.name.replace('_', '-')}"
     text = field.metadata.get("help", "")
     shown = defaults or _default_text(field)
     return click.option(
-        flag, field.name, default=UNSET, help=f"{text}  [default: {shown}]" if shown else text, **arguments
+        flag,
+        field.name,
+        default=UNSET,
+        help=f"{text}  [default: {shown}]" if shown else text,
+        **_click_arguments(kind, or_none=kind.optional and _default(field) is not None),
     )
 
 
+def _default(field: "Field[Any]") -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
 def _default_text(field: "Field[Any]") -> str:
-    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    default = _default(field)
     if default is MISSING or default is None or default == () or default == "":
         return ""
     return " ".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
-def _without_none(hint: Any) -> Any:
-    """Return the type inside an Optional."""
-    if get_origin(hint) in (Union, UnionType):
-        inner = [part for part in get_args(hint) if part is not NoneType]
-        if len(inner) == 1:
-            return inner[0]
-    return hint
+def _click_arguments(kind: Kind, *, or_none: bool) -> dict[str, Any]:
+    if kind.repeated:
+        return {"type": _click_type(kind.items[0]), "multiple": True, "callback": _none_if_empty}
+    if kind.items:
+        return {"type": tuple(_click_type(item) for item in kind.items)}
+    return {"type": _OrNone(_click_type(kind)) if or_none and kind.scalar is not bool else _click_type(kind)}
 
 
-def _click_type(name: str, hint: Any) -> dict[str, Any]:
-    """Return the click arguments for a field's type; a type that cannot be an option is the author's error."""
-    if hint is bool:
-        return {"type": bool, "boolean": True}
-    if hint in (int, float, str):
-        return {"type": hint}
-    if hint is Path:
-        return {"type": click.Path(path_type=Path)}
-    if get_origin(hint) is Literal:
-        return {"type": click.Choice([str(choice) for choice in get_args(hint)])}
-    if get_origin(hint) is tuple and len(parts := get_args(hint)) == 2 and parts[1] is Ellipsis:
-        return {"type": _click_type(name, parts[0])["type"], "multiple": True, "callback": _none_if_empty}
-    if get_origin(hint) is tuple:
-        return {"type": tuple(_click_type(name, part)["type"] for part in get_args(hint))}
-    raise AliceError(
-        f"field {name!r} has type {hint}, which cannot be an option; use int, float, bool, str, Path, Literal or a tuple of them"
-    )
+def _click_type(kind: Kind) -> click.ParamType:
+    if kind.choices:
+        return _Literal(kind.choices)
+    if kind.scalar is Path:
+        return click.Path(path_type=Path)
+    return click.types.convert_type(kind.scalar)
 
 
 def _none_if_empty(ctx: click.Context, parameter: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -1,4 +1,4 @@
-"""Turns Ctrl-C and a polite kill into a question that a long loop can ask: shall I stop?"""
+"""Turns Ctrl-C and a polite kill into a question that a long loop can ask."""
 
 import signal
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ class StopRequest:
         self.signal = 0
 
     def __call__(self) -> bool:
+        """Say whether to stop."""
         return self.signal != 0
 
     def _note(self, number: int, frame: FrameType | None) -> None:

@@ -83,10 +83,11 @@ class TrainScreen:
             ("tokens/s", f"{tokens / seconds:,.0f}" if seconds > 0 else "-"),
             ("SER", ", ".join(f"{name} {100 * value:.2f} %" for name, value in self.ser.items()) or "-"),
         ]
+        left: float | None = None
         if recipe.hours is not None:
             left = (1 - used) * recipe.hours * 3600
-        else:
-            left = ((recipe.steps or 0) - row["step"]) * seconds / steps if steps else None
+        elif steps:
+            left = ((recipe.steps or 0) - row["step"]) * seconds / steps
         return [*numbers, ("time left", _clock(left))]
 
 

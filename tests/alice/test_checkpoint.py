@@ -3,11 +3,11 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny import tiny
 
 from alice import checkpoint
 from alice.errors import AliceError
 from alice.model import Alice
-from tiny import tiny
 
 
 def test_a_saved_model_gives_the_same_answers_bit_for_bit(model, ids, tmp_path):

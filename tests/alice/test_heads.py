@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from tiny import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import tiny
 
 from alice.alphabet import ENGLISH, LETTERS
 from alice.sinkhorn import assign, log_sinkhorn

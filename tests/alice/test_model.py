@@ -1,8 +1,8 @@
 import pytest
 import torch
-from tiny import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import tiny
 from transformer_lens import ActivationCache
 
 from alice.alphabet import ENGLISH, LETTERS_AND_SPACE

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+import torch
+
+from alice.alphabet import ENGLISH
+from alice.batch import Batches, EncodedTexts
+from alice.evaluate import Scores, score
+
+
+def test_scores_are_in_the_order_of_the_texts_and_count_wrong_characters(base):
+    texts = ["ABC", "A LONGER TEXT THAN THE FIRST", "MIDDLING"]
+    batches = Batches(EncodedTexts(texts, ENGLISH), ENGLISH)
+    found = score(base, batches)
+    assert found.lengths.tolist() == [3, 28, 8]
+    for batch in batches:
+        answer = base(batch.cipher_ids).argmax(-1)
+        for row, number in enumerate(batch.index.tolist()):
+            wrong = (answer[row] != batch.plain_ids[row]) & (batch.plain_ids[row] != 0)
+            assert found.errors[number] == pytest.approx(float(wrong.sum()) / len(texts[number]))
+
+
+def test_the_summary_has_a_mean_for_each_part_that_has_texts():
+    scores = Scores(np.array([10, 40, 130]), np.array([0.5, 0.3, 0.1]))
+    found = scores.summary()
+    assert found == pytest.approx(
+        {"all": 0.3, "<128": 0.4, ">=128": 0.1, "[0,32)": 0.5, "[32,64)": 0.3, "[128,256)": 0.1}
+    )
+
+
+def test_scoring_leaves_no_gradient_and_no_hook_behind(bijective):
+    score(bijective, Batches(EncodedTexts(["SOME TEXT"], ENGLISH), ENGLISH))
+    assert not bijective.list_hooks()
+    assert all(weight.grad is None for weight in bijective.parameters())
+    assert torch.is_grad_enabled()

@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from alice import optimizer
+from alice.errors import AliceError
+from alice.loss import Objective
+from alice.recipe import Recipe
+
+
+def names_of(model):
+    return {weight: name for name, weight in model.named_parameters()}
+
+
+def step(model, adam, ids):
+    Objective(model)(ids, ids).backward()
+    adam.step()
+    adam.zero_grad()
+
+
+def test_weight_decay_spares_norms_embeddings_queries_and_biases(model):
+    adam = optimizer.build(model, Recipe(steps=1))
+    names = names_of(model)
+    decayed, spared = ({names[w] for w in group["params"]} for group in adam.param_groups)
+    assert (adam.param_groups[0]["weight_decay"], adam.param_groups[1]["weight_decay"]) == (0.1, 0.0)
+    assert all(name.endswith(".weight") and "ln" not in name for name in decayed)
+    for name in spared:
+        assert name.endswith((".w", ".bias", "embed.weight", "query")), name
+    assert len(decayed) + len(spared) == len(names)
+    assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.9, 0.95), 1e-5)
+
+
+def test_an_optimizer_goes_on_bit_for_bit_from_its_tensors(base, ids):
+    recipe, names = Recipe(steps=9, lr=1e-2), names_of(base)
+    adam = optimizer.build(base, recipe)
+    for _ in range(3):
+        step(base, adam, ids)
+    weights = {name: value.clone() for name, value in base.state_dict().items()}
+    memory = {name: value.clone() for name, value in optimizer.state_tensors(adam, names).items()}
+    step(base, adam, ids)
+    expected = {name: value.clone() for name, value in base.state_dict().items()}
+    base.load_state_dict(weights)
+    again = optimizer.build(base, recipe)
+    optimizer.load_state_tensors(again, names, memory)
+    step(base, again, ids)
+    assert all(torch.equal(value, expected[name]) for name, value in base.state_dict().items())
+
+
+def test_a_state_of_another_model_is_refused(base):
+    adam = optimizer.build(base, Recipe(steps=1))
+    with pytest.raises(AliceError, match=r"'blocks.99.w', which this model lacks"):
+        optimizer.load_state_tensors(adam, names_of(base), {"blocks.99.w/exp_avg": torch.zeros(1)})

@@ -1,0 +1,77 @@
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+from training_runs import write_corpus
+
+from alice import metrics_log
+from alice.cli import main
+
+FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return str(write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt"))
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["train", *map(str, arguments)])
+
+
+def test_a_training_ends_with_a_checkpoint_and_a_log(corpus, tmp_path):
+    out = tmp_path / "run"
+    result = run("--out", out, "--data", corpus, "--steps", 3, "--eval-every", 2, "--log-every", 1, *FAST)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"done: {out}\n"
+    assert "step 3 of 3" in result.stderr
+    assert sorted(path.name for path in out.iterdir()) == [
+        "config.json", "metrics.jsonl", "model.safetensors", "training-state.safetensors", "training.json",
+    ]  # fmt: skip
+    assert run("--out", out, "--resume", "--steps", 5).exit_code == 0
+    assert metrics_log.read(out)[-1]["step"] == 5
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, number, code):
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "alice.cli", "train", "--out", str(out), "--data", corpus, "--steps", "100000"]
+    with subprocess.Popen([*command, *FAST, "--log-every", "1"], stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(1200):
+            if (out / "metrics.jsonl").exists() and len(metrics_log.read(out)) > 3:
+                break
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert f"alice-interp train --out {out} --resume" in errors
+    assert "Traceback" not in errors
+    steps = metrics_log.read(out)[-1]["step"]
+    assert run("--out", out, "--resume", "--steps", steps + 2).exit_code == 0
+    assert metrics_log.read(out)[-1]["step"] == steps + 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--resume"], "holds no run to resume"),
+        (["--resume", "--preset", "mini"], "leave those options out"),
+        (["--steps", "5", "--hours", "1"], "one budget"),
+        (["--steps", "5", "--lr", "-1"], "must be greater than 0"),
+        (["--steps", "5", "--data", "quots"], "did you mean 'quotes'"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path, arguments, complaint):
+    result = run("--out", tmp_path / "run", *arguments, "--precision", "fp32")
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_lists_every_field_of_the_recipe():
+    shown = CliRunner().invoke(main, ["train", "--help"]).stdout
+    for option in ("--steps", "--hours", "--cipher-pool", "--ema", "--schedule", "--weight-decay", "--batch-texts"):
+        assert option in shown

@@ -1,0 +1,42 @@
+"""Small trainings for tests: a corpus of made-up sentences and a model that learns in milliseconds."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from alice.config import ModelConfig
+from alice.recipe import Recipe
+from alice.training import Run, train
+
+WORDS = tuple(
+    "THE A CAT DOG OLD NEW SEA SKY RUNS SLEEPS SINGS OVER UNDER NEAR GREEN QUIET BRIDGE RIVER STONE LIGHT".split()  # noqa: SIM905  (easier to read)
+)
+RECIPE = Recipe(steps=30, batch_tokens=512, lr=3e-3, precision="fp32", compile="no", log_every=5, eval_every=15)
+
+
+def write_corpus(path: Path, count: int = 400) -> Path:
+    """Write sentences of random words, one a line."""
+    rng = np.random.default_rng(0)
+    lines = (" ".join(rng.choice(WORDS, size=rng.integers(4, 12))) + "." for _ in range(count))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def small_run(folder: Path, data: Path, *, variant: Any = "base", model: Any = None, **changes: Any) -> Run:
+    """Return a run of a tiny model."""
+    fields = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_mlp": 16, "hyper_layers": 1, "hyper_heads": 2}
+    config = ModelConfig(variant=variant, cross_skip=True, sinkhorn_tau=1.0, init_std=0.1, **fields | (model or {}))
+    return Run(config, replace(RECIPE, **changes), str(data), folder)
+
+
+def carry_out(run: Run, **options: Any) -> bool:
+    """Train in this process on one thread, so that runs can be compared bit for bit."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return train(run, cpu=True, **options)
+    finally:
+        torch.set_num_threads(threads)
