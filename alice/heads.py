@@ -8,10 +8,10 @@ a symbol always decodes alike.
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
-from transformer_lens.hook_points import HookPoint
 
 from alice.alphabet import PAD, Alphabet
 from alice.config import ModelConfig
+from alice.hooks import Hook
 from alice.sinkhorn import assign, gumbel_noise, log_sinkhorn
 
 
@@ -21,7 +21,7 @@ class SymbolPool(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.d_vocab = config.d_vocab
-        self.hook_out = HookPoint()  # (batch, symbol, d_model)
+        self.hook_out = Hook()  # (batch, symbol, d_model)
 
     def forward(self, x: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
         """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol)."""
@@ -60,11 +60,11 @@ class BijectiveHead(nn.Module):
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
         letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
         self.register_buffer("letter_ids", letters, persistent=False)
-        self.hook_pattern = HookPoint()  # (batch, head, symbol, symbol)
+        self.hook_pattern = Hook()  # (batch, head, symbol, symbol)
         self.hook_log_perm = (
-            HookPoint()
+            Hook()
         )  # (batch, 26, 26): log of the doubly stochastic matrix, cipher letter by plain letter
-        self.hook_perm = HookPoint()  # (batch, 26, 26): the permutation, zeros and ones
+        self.hook_perm = Hook()  # (batch, 26, 26): the permutation, zeros and ones
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return a table (batch, symbol, symbol): the permutation, or if soft the logs of the relaxed one."""
@@ -72,7 +72,7 @@ class BijectiveHead(nn.Module):
         if self.config.cross_skip:
             rows = rows + pooled
         scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
-        if soft or self.hook_log_perm.has_hooks():
+        if soft or self.hook_log_perm.active:
             log_perm = self.hook_log_perm(self._relax(scores))
         if soft:
             return self._whole(log_perm, identity=0.0, elsewhere=-torch.inf)

@@ -2,9 +2,9 @@
 
 import torch
 from torch import Tensor, nn
-from transformer_lens.hook_points import HookPoint
 
 from alice.config import ModelConfig
+from alice.hooks import Hook
 from alice.layers import Block
 
 
@@ -16,9 +16,9 @@ class HyperNetwork(nn.Module):
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
         self.blocks = nn.ModuleList(Block(config, config.hyper_heads) for _ in range(config.hyper_layers))
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
-        self.hook_embed = HookPoint()  # (batch, pos, d_model)
-        self.hook_pattern = HookPoint()  # (batch, symbol, pos)
-        self.hook_table = HookPoint()  # (batch, symbol, d_model)
+        self.hook_embed = Hook()  # (batch, pos, d_model)
+        self.hook_pattern = Hook()  # (batch, symbol, pos)
+        self.hook_table = Hook()  # (batch, symbol, d_model)
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model)."""

@@ -6,9 +6,9 @@ Hooks nobody uses cost nothing: attention scores and per-head results exist only
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  (the name everybody reads)
-from transformer_lens.hook_points import HookPoint
 
 from alice.config import ModelConfig
+from alice.hooks import Hook
 
 
 class RMSNorm(nn.Module):
@@ -18,30 +18,30 @@ class RMSNorm(nn.Module):
         super().__init__()
         self.eps = eps
         self.w = nn.Parameter(torch.ones(width))
-        self.hook_scale = HookPoint()  # (batch, pos, 1)
-        self.hook_normalized = HookPoint()  # (batch, pos, d_model), before the learned scale
+        self.hook_scale = Hook()  # (batch, pos, 1)
+        self.hook_normalized = Hook()  # (batch, pos, d_model), before the learned scale
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
-        wide = x.float()
-        if self.hook_scale.has_hooks() or self.hook_normalized.has_hooks():
-            scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
-            return (self.hook_normalized(wide / scale) * self.w).to(x.dtype)
-        return F.rms_norm(wide, self.w.shape, self.w, self.eps).to(x.dtype)
+        wide = x if x.dtype == torch.float32 else x.float()
+        if not (self.hook_scale.active or self.hook_normalized.active):
+            weight = self.w
+            return F.rms_norm(wide, weight.shape, weight, self.eps).to(x.dtype)
+        scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
+        return (self.hook_normalized(wide / scale) * self.w).to(x.dtype)
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
-    """Return cosine and sine for every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
+    """Return cosine and sine of the turn of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
     frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
     angles = torch.outer(torch.arange(n_ctx, dtype=torch.float64), frequencies)
     return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., d_head)."""
+    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, head, d_head)."""
     pairs = x.float().unflatten(-1, (-1, 2))
-    turns = table[: x.shape[1]]  # (pos, d_head / 2, 2)
-    turns = turns.reshape(len(turns), *(1,) * (x.ndim - 3), *turns.shape[1:])
+    turns = table[: x.shape[1], None]  # (pos, 1, d_head / 2, 2)
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
@@ -62,15 +62,15 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
         self.out = nn.Linear(config.d_model, config.d_model, bias=False)
         self.register_buffer("rotary", rotary_table(self.d_head, config.n_ctx, config.rope_theta), persistent=False)
-        self.hook_q = HookPoint()  # (batch, pos, head, d_head), likewise k, v, rot_q, rot_k and z
-        self.hook_k = HookPoint()
-        self.hook_v = HookPoint()
-        self.hook_rot_q = HookPoint()
-        self.hook_rot_k = HookPoint()
-        self.hook_attn_scores = HookPoint()  # (batch, head, query, key)
-        self.hook_pattern = HookPoint()  # (batch, head, query, key)
-        self.hook_z = HookPoint()
-        self.hook_result = HookPoint()  # (batch, pos, head, d_model)
+        self.hook_q = Hook()  # (batch, pos, head, d_head), likewise k, v, rot_q, rot_k and z
+        self.hook_k = Hook()
+        self.hook_v = Hook()
+        self.hook_rot_q = Hook()
+        self.hook_rot_k = Hook()
+        self.hook_attn_scores = Hook()  # (batch, head, query, key)
+        self.hook_pattern = Hook()  # (batch, head, query, key)
+        self.hook_z = Hook()
+        self.hook_result = Hook()  # (batch, pos, head, d_model)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
@@ -78,7 +78,7 @@ class Attention(nn.Module):
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
         q, k = self.hook_rot_q(rotate(q, self.rotary)), self.hook_rot_k(rotate(k, self.rotary))
         z = self.hook_z(self._mix(q, k, v, mask))
-        if self.hook_result.has_hooks():
+        if self.hook_result.active:
             return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
         return self.out(z.flatten(2))
 
@@ -86,7 +86,7 @@ class Attention(nn.Module):
         """Weigh the values, all (batch, pos, head, d_head); fused unless somebody asked for scores or pattern."""
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         allowed = None if mask is None else mask[:, None, None, :]
-        if not (self.hook_attn_scores.has_hooks() or self.hook_pattern.has_hooks()):
+        if not (self.hook_attn_scores.active or self.hook_pattern.active):
             return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2)
         scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
         if allowed is not None:
@@ -126,9 +126,9 @@ class MLP(nn.Module):
         super().__init__()
         self.gate_up = nn.Linear(config.d_model, 2 * config.d_mlp, bias=False)
         self.down = nn.Linear(config.d_mlp, config.d_model, bias=False)
-        self.hook_pre = HookPoint()  # the gate, (batch, pos, d_mlp)
-        self.hook_pre_linear = HookPoint()  # (batch, pos, d_mlp)
-        self.hook_post = HookPoint()  # (batch, pos, d_mlp)
+        self.hook_pre = Hook()  # the gate, (batch, pos, d_mlp)
+        self.hook_pre_linear = Hook()  # (batch, pos, d_mlp)
+        self.hook_post = Hook()  # (batch, pos, d_mlp)
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform every position alone, (batch, pos, d_model) -> the same."""
@@ -162,24 +162,24 @@ class Block(nn.Module):
         self.mlp = MLP(config)
         self.dropout = nn.Dropout(config.dropout)
         self.stochastic_depth = config.stochastic_depth
-        self.hook_resid_pre = HookPoint()  # (batch, pos, d_model), likewise the four below
-        self.hook_attn_out = HookPoint()
-        self.hook_resid_mid = HookPoint()
-        self.hook_mlp_out = HookPoint()
-        self.hook_resid_post = HookPoint()
+        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the four below
+        self.hook_attn_out = Hook()
+        self.hook_resid_mid = Hook()
+        self.hook_mlp_out = Hook()
+        self.hook_resid_post = Hook()
 
     def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
         """Add what attention and feed-forward have to say, (batch, pos, d_model) -> the same."""
         resid = self.hook_resid_pre(resid)
-        attn_out = self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask)))
-        resid = self.hook_resid_mid(resid + attn_out)
-        mlp_out = self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid))))
-        return self.hook_resid_post(resid + mlp_out)
+        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask))))
+        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid)))))
 
     def _drop(self, branch: Tensor) -> Tensor:
         """Apply dropout and stochastic depth in training; the identity otherwise."""
+        if not self.training:
+            return branch
         branch = self.dropout(branch)
-        if not self.training or self.stochastic_depth == 0:
+        if self.stochastic_depth == 0:
             return branch
         kept = torch.rand(branch.shape[0], 1, 1, device=branch.device) >= self.stochastic_depth
         return branch * kept / (1 - self.stochastic_depth)

@@ -9,13 +9,13 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 from transformer_lens import ActivationCache, HookedRootModule
-from transformer_lens.hook_points import HookPoint
 
 from alice import checkpoint
 from alice.alphabet import PAD, Alphabet
 from alice.config import ModelConfig
 from alice.errors import AliceError, nearest
 from alice.heads import BijectiveHead, LinearHead, SymbolPool
+from alice.hooks import Hook, keep_children_at_hand
 from alice.hypernet import HyperNetwork
 from alice.layers import Block, RMSNorm
 from alice.lens import LensSurface
@@ -35,12 +35,13 @@ class Alice(LensSurface, HookedRootModule):
             self.hypernet = HyperNetwork(config)
         else:
             self.embed = nn.Embedding(config.d_vocab, config.d_model)
-        self.hook_embed = HookPoint()  # (batch, pos, d_model)
+        self.hook_embed = Hook()  # (batch, pos, d_model)
         self.blocks = nn.ModuleList(Block(config, config.n_heads) for _ in range(config.n_layers))
         self.ln_final = RMSNorm(config.d_model, config.norm_eps)
         self.pool = SymbolPool(config)
         self.head = BijectiveHead(config) if config.variant == "bijective" else LinearHead(config)
         self.setup()
+        keep_children_at_hand(self)
         self.reset_parameters()
 
     @classmethod

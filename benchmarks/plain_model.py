@@ -1,0 +1,86 @@
+"""The base model in plain torch modules, without a single hook: what the hooked one is compared with."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from alice.config import ModelConfig
+from alice.layers import Block, rotary_table
+from alice.model import Alice
+
+
+class PlainAttention(nn.Module):
+    """Self-attention with rotary positions."""
+
+    turns: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
+        self.out = nn.Linear(config.d_model, config.d_model, bias=False)
+        table = rotary_table(config.d_head, config.n_ctx, config.rope_theta)
+        self.register_buffer("turns", torch.view_as_complex(table), persistent=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend, (batch, pos, d_model) -> the same."""
+        q, k, v = self.qkv(x).unflatten(-1, (3, self.n_heads, -1)).unbind(2)
+        allowed = None if mask is None else mask[:, None, None, :]
+        q, k, v = self._turn(q).transpose(1, 2), self._turn(k).transpose(1, 2), v.transpose(1, 2)
+        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2).flatten(2))
+
+    def _turn(self, x: Tensor) -> Tensor:
+        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * self.turns[: x.shape[1], None]).flatten(-2)
+
+
+class PlainBlock(nn.Module):
+    """One layer."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.ln1 = nn.RMSNorm(config.d_model, eps=config.norm_eps)
+        self.attn = PlainAttention(config)
+        self.ln2 = nn.RMSNorm(config.d_model, eps=config.norm_eps)
+        self.gate_up = nn.Linear(config.d_model, 2 * config.d_mlp, bias=False)
+        self.down = nn.Linear(config.d_mlp, config.d_model, bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Add attention and feed-forward, (batch, pos, d_model) -> the same."""
+        x = x + self.attn(self.ln1(x), mask)
+        gate, up = self.gate_up(self.ln2(x)).chunk(2, dim=-1)
+        return x + self.down(F.silu(gate) * up)
+
+    def copy_from(self, block: Block) -> "PlainBlock":
+        """Take over the weights of a hooked block."""
+        self.ln1.weight, self.ln2.weight = block.ln1.w, block.ln2.w
+        self.attn.qkv, self.attn.out = block.attn.qkv, block.attn.out
+        self.gate_up, self.down = block.mlp.gate_up, block.mlp.down
+        return self
+
+
+class PlainAlice(nn.Module):
+    """The whole base model with the weights of a hooked one."""
+
+    def __init__(self, model: Alice) -> None:
+        super().__init__()
+        self.d_vocab = model.config.d_vocab
+        self.embed, self.unembed = model.embed, model.head.unembed
+        self.blocks = nn.ModuleList(PlainBlock(model.config).copy_from(block) for block in model.blocks)
+        self.ln_final = nn.RMSNorm(model.config.d_model, eps=model.config.norm_eps)
+        self.ln_final.weight = model.ln_final.w
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Decode, (batch, pos) -> logits (batch, pos, symbol)."""
+        low, high = (int(v) for v in ids.aminmax())
+        if high >= self.d_vocab:
+            raise ValueError("ids do not fit")
+        mask = None if low else ids != 0
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x, mask)
+        x = self.ln_final(x)
+        symbols = torch.arange(self.d_vocab, device=ids.device)
+        member = (ids[:, None, :] == symbols[:, None]) & (ids != 0)[:, None, :]
+        pooled = member.to(x.dtype) @ x / member.sum(-1).clamp(min=1).unsqueeze(-1)
+        return self.unembed(pooled).gather(1, ids.unsqueeze(-1).expand(-1, -1, self.d_vocab))
