@@ -1,7 +1,7 @@
 """Hook points that cost next to nothing while nobody listens.
 
-A plain `HookPoint` goes through the whole machinery of calling a torch module, and there are some twenty in a block: for
-a single text that was a quarter of the forward pass. `Hook` looks whether anybody is there first.
+A plain `HookPoint` goes through the whole machinery of calling a torch module, and there are some twenty in a block.
+For a single text that made the forward pass a quarter slower. `Hook` looks first whether anybody is there.
 """
 
 from torch import Tensor, nn

@@ -26,6 +26,12 @@ from alice.training_state import STATE, Counters, TrainingState, restore_rng, rn
 Row = dict[str, Any]
 
 
+def _flat(row: Row) -> dict[str, float]:
+    """Return a row as trackers want it, numbers only: the error rates as `ser/<part>`."""
+    numbers = {name: value for name, value in row.items() if name != "ser"}
+    return numbers | {f"ser/{part}": rate for part, rate in row.get("ser", {}).items()}
+
+
 class Trainer:
     """Trains one model in one run folder."""
 
@@ -73,7 +79,7 @@ class Trainer:
                 if log is not None:
                     log.append(line)
                     self.report(line)
-                self.accelerator.log({k: v for k, v in line.items() if isinstance(v, int | float)}, step=line["step"])
+                self.accelerator.log(_flat(line), step=line["step"])
             if time.monotonic() - saved >= 60 * self.recipe.save_minutes:
                 self.save()
                 saved = time.monotonic()

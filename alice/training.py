@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,9 @@ def _new_model(run: Run, init: str | None) -> Alice:
 
 def _accelerator(run: Run, cpu: bool, trackers: list[str], say: Callable[[str], None]) -> Accelerator:
     """Choose the precision in the first process, tell the others, and set accelerate up with it."""
+    for tracker in trackers:
+        if find_spec(tracker) is None:
+            raise AliceError(f"--track {tracker} needs a package that is not here; run: pip install {tracker}")
     state = PartialState(cpu=cpu)
     chosen: list[str] = [run.recipe.precision]
     if state.is_main_process and chosen == ["auto"]:

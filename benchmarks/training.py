@@ -34,7 +34,7 @@ def products(config: ModelConfig, tokens: int) -> list[tuple[int, int, int, int]
 
 
 def step_flops(config: ModelConfig, tokens: int, length: int) -> float:
-    """Return the operations of a step: the products above, and scores and mixing of attention, thrice for the gradient."""
+    """Return the operations of a step: the products above, and scores and mixing of attention."""
     linear = sum(2 * a * b * c * times for a, b, c, times in products(config, tokens))
     attention = 3 * 2 * 2 * tokens * length * config.d_model * config.n_layers
     return linear + attention
@@ -78,7 +78,8 @@ def main() -> None:
         gemm_flops = sum(2 * a * b * c for a, b, c, _ in products(config, tokens))
         gemm_rate = gemm_flops / statistics.median(times["gemm"])
         print(
-            f"{name:<6} batch {tuple(batch.cipher_ids.shape)}  {tokens / statistics.median(times['step']):,.0f} tokens/s  "
+            f"{name:<6} batch {tuple(batch.cipher_ids.shape)}  "
+            f"{tokens / statistics.median(times['step']):,.0f} tokens/s  "
             f"model {model_rate / 1e9:.1f} / GEMM {gemm_rate / 1e9:.1f} GFLOP/s = {model_rate / gemm_rate:.2f}   "
             f"target >= {TARGET}   padding {100 * batches.padding:.1f} %"
         )

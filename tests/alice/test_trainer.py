@@ -224,3 +224,15 @@ def test_a_corpus_without_test_texts_is_refused(tmp_path):
     (tmp_path / "few.txt").write_text(lonely + "\n")
     with pytest.raises(AliceError, match="no text on the test side"):
         carry_out(small_run(tmp_path / "run", tmp_path / "few.txt"))
+
+
+def test_a_tracker_gets_every_number_and_a_missing_one_is_named(corpus, tmp_path, monkeypatch):
+    logged = []
+    monkeypatch.setattr("accelerate.Accelerator.log", lambda self, values, step: logged.append((step, values)))
+    carry_out(small_run(tmp_path / "run", corpus, steps=5, eval_every=5))
+    assert [step for step, _ in logged] == [5, 5]
+    assert "loss" in logged[0][1]
+    assert 0 <= logged[1][1]["ser/all"] <= 1
+    monkeypatch.setattr("alice.training.find_spec", lambda name: None)
+    with pytest.raises(AliceError, match="pip install tensorboard"):
+        carry_out(small_run(tmp_path / "other", corpus), trackers=["tensorboard"])
