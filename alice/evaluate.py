@@ -8,7 +8,17 @@ import torch
 from numpy.typing import NDArray
 
 from alice.batch import Batch
-from alice.metrics import SHORT, Floats, bin_names, error_rates, length_bin
+from alice.metrics import (
+    SHORT,
+    Estimate,
+    Floats,
+    Spread,
+    bayesian_bootstrap,
+    bin_names,
+    error_rates,
+    length_bin,
+    spread,
+)
 from alice.model import Alice
 
 
@@ -21,11 +31,30 @@ class Scores:
     errors: Floats
     """Symbol error rate, (texts,)."""
 
-    def summary(self) -> dict[str, float]:
-        """Return mean error rates: all texts, short and long, and each of the paper's bins that has texts."""
-        parts = {"all": self.lengths > 0, f"<{SHORT}": self.lengths < SHORT, f">={SHORT}": self.lengths >= SHORT}
-        parts |= {name: length_bin(self.lengths) == number for number, name in enumerate(bin_names())}
-        return {name: float(self.errors[part].mean()) for name, part in parts.items() if part.any()}
+    def parts(self) -> dict[str, NDArray[np.bool_]]:
+        """Return which texts belong to which part: each of the paper's bins, short and long texts, all."""
+        bins = length_bin(self.lengths)
+        parts = {name: bins == number for number, name in enumerate(bin_names())}
+        return parts | {f"<{SHORT}": self.lengths < SHORT, f">={SHORT}": self.lengths >= SHORT, "all": self.lengths > 0}
+
+    def means(self) -> dict[str, float]:
+        """Return the mean error rate of each part that has texts."""
+        return {name: float(self.errors[part].mean()) for name, part in self.parts().items() if part.any()}
+
+    def table(self, rng: np.random.Generator) -> "ErrorTable":
+        """Return the paper's figures for every part."""
+        percent = {name: 100 * self.errors[part] for name, part in self.parts().items()}
+        means = {name: bayesian_bootstrap(values, rng) for name, values in percent.items()}
+        return ErrorTable(len(self.errors), means, {name: spread(values) for name, values in percent.items()})
+
+
+@dataclass(frozen=True)
+class ErrorTable:
+    """Symbol error rates in percent by part: `[0,32)` to `[256,)`, `<128`, `>=128`, `all`."""
+
+    texts: int
+    mean: dict[str, Estimate]
+    median: dict[str, Spread]
 
 
 @torch.inference_mode()

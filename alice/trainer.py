@@ -184,7 +184,7 @@ class Trainer:
         if not self.accelerator.is_main_process:
             return []
         model = self.best().eval()
-        rates = score(model, self.validation).summary()
+        rates = score(model, self.validation).means()
         self.model.train()
         return [{**self._where(), "ser": rates}]
 

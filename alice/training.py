@@ -1,13 +1,9 @@
 """Sets a run up: the folder, the data, the precision, the processes; then hands over to the trainer."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import torch
 from accelerate import Accelerator, PartialState
@@ -16,77 +12,25 @@ from accelerate.utils import broadcast_object_list, set_seed
 from alice import precision
 from alice.alphabet import Alphabet
 from alice.batch import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource
-from alice.checkpoint import check_fit, read_config
+from alice.checkpoint import check_fit
 from alice.cipher import key_pool
-from alice.config import ModelConfig
 from alice.corpus import Corpus, open_corpus
 from alice.errors import AliceError
-from alice.files import atomic_write
 from alice.model import Alice
 from alice.recipe import Recipe
+from alice.run_folder import Run
 from alice.split import select
 from alice.trainer import Row, Trainer
 
-ABOUT = "training.json"
-CHANGEABLE = {"steps", "hours", "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
-"""What a resumed run may do differently; the rest would make it another run."""
 LONG_RUN_STEPS, LONG_RUN_HOURS = 500, 0.1
 """From here on the half minute that compiling takes is won back."""
 VALIDATION_SEED = 1_000_003
-
-
-@dataclass(frozen=True)
-class Run:
-    """One training run: what, how, on what, where."""
-
-    model: ModelConfig
-    recipe: Recipe
-    data: str
-    folder: Path
-
-    @classmethod
-    def open(cls, folder: Path, changes: dict[str, Any]) -> "Run":
-        """Read the run of a folder to go on with it, with the changes that the user asks for."""
-        about = _read_about(folder)
-        saved = Recipe.from_dict(about["recipe"], where=str(folder / ABOUT))
-        for name, value in changes.items():
-            if name not in CHANGEABLE and value != getattr(saved, name):
-                raise AliceError(
-                    f"{folder} was started with {name}={getattr(saved, name)}, not {value}; "
-                    "resume without it or start a new run"
-                )
-        if changes.keys() & {"steps", "hours"}:
-            changes = {"steps": None, "hours": None} | changes
-        return cls(read_config(folder), replace(saved, **changes), about["data"], folder)
-
-    def check_new(self) -> None:
-        """Refuse to start where a run is already."""
-        if (self.folder / ABOUT).exists():
-            raise AliceError(
-                f"{self.folder} holds a run already; add --resume to go on with it, or choose another folder"
-            )
-
-    def describe(self) -> None:
-        """Write what the run is; a folder that has this file can be resumed."""
-        with atomic_write(self.folder / ABOUT) as file:
-            json.dump({"data": self.data, "recipe": self.recipe.to_dict(), "torch": torch.__version__}, file, indent=2)
-
-
-def _read_about(folder: Path) -> dict[str, Any]:
-    try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return {"data": about["data"], "recipe": dict(about["recipe"])}
-    except FileNotFoundError as error:
-        raise AliceError(f"{folder} holds no run to resume (it has no {ABOUT}); start without --resume") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AliceError(f"{folder / ABOUT} cannot be read ({error}); start a new run") from error
 
 
 def train(
     run: Run,
     *,
     resume: bool = False,
-    init: str | None = None,
     cpu: bool = False,
     trackers: Iterable[str] = (),
     report: Callable[[Row], None] = lambda row: None,
@@ -99,7 +43,7 @@ def train(
     accelerator = _accelerator(run, cpu, list(trackers), say)
     corpus = open_corpus(run.data, alphabet=Alphabet(run.model.symbols), max_length=run.recipe.max_length)
     set_seed(run.recipe.seed)
-    model = _new_model(run, init)
+    model = _new_model(run)
     trainer = Trainer(
         model,
         run.recipe,
@@ -116,7 +60,7 @@ def train(
     if accelerator.is_main_process:
         run.folder.mkdir(parents=True, exist_ok=True)
         trainer.save()
-        run.describe()
+        run.describe(torch.get_num_threads() * accelerator.num_processes)
     _compile(model, run.recipe, say)
     finished = trainer.fit(stop)
     accelerator.end_training()
@@ -147,12 +91,12 @@ def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
     return Batches(EncodedTexts(texts, alphabet), alphabet, seed=(VALIDATION_SEED,), keys=KeySource(excluded=pool))
 
 
-def _new_model(run: Run, init: str | None) -> Alice:
+def _new_model(run: Run) -> Alice:
     """Return a model with fresh weights, or with those of another checkpoint."""
     model = Alice(run.model)
-    if init is not None:
-        start = Alice.from_pretrained(init).state_dict()
-        check_fit(start, model.state_dict(), where=str(init))
+    if run.init is not None:
+        start = Alice.from_pretrained(run.init).state_dict()
+        check_fit(start, model.state_dict(), where=run.init)
         model.load_state_dict(start)
     return model
 

@@ -9,7 +9,8 @@ import torch
 
 from alice.config import ModelConfig
 from alice.recipe import Recipe
-from alice.training import Run, train
+from alice.run_folder import Run
+from alice.training import train
 
 WORDS = tuple(
     "THE A CAT DOG OLD NEW SEA SKY RUNS SLEEPS SINGS OVER UNDER NEAR GREEN QUIET BRIDGE RIVER STONE LIGHT".split()  # noqa: SIM905  (easier to read)

@@ -1,17 +1,20 @@
-"""`alice-interp ckpt`: which models there are, and what they are."""
+"""`alice-interp ckpt`: which models there are, what they are, and how a training becomes one."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from alice.corpus import POSSIBLE_SOURCES, QUOTES
+
 
 @click.group()
 def ckpt() -> None:
-    """List and describe checkpoints."""
+    """List, describe and export checkpoints."""
 
 
 @ckpt.command("list")
@@ -20,7 +23,7 @@ def list_models(as_json: bool) -> None:
     """List the bundled models."""
     from alice.checkpoint import WEIGHTS, bundled, read_config
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, folder in bundled().items():
         config = read_config(folder)
         size = (folder / WEIGHTS).stat().st_size
@@ -57,3 +60,22 @@ def show(name: str, as_json: bool) -> None:
     for field, value in config.items():
         table.add_row(field, repr(value).replace("[", r"\["))
     console.print(table)
+
+
+@ckpt.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
+@click.argument("run", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--name", help="Name on the card.  [default: the folder's]")
+@click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on, its test side.")
+@click.option("--samples", type=click.IntRange(min=1), help="Texts at most.  [default: all of the test side]")
+def export(run: Path, out: Path, name: str | None, data: str, samples: int | None) -> None:
+    """Write the weights of a training RUN in half precision, with a card of measured error rates."""
+    from alice.cli.evaluate import measure
+    from alice.export import export_weights, write_card
+
+    model = export_weights(run, out)
+    name = name or out.name
+    corpus = data if data.startswith("hf:") else Path(data).name
+    command = f"alice-interp evaluate --ckpt {name} --data {corpus}" + (f" --samples {samples}" if samples else "")
+    write_card(out, name, model, measure(model, data, samples=samples, seed=0), command)
+    click.echo(f"done: {out}")

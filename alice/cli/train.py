@@ -55,18 +55,19 @@ def train(
     import torch  # after the cheap checks: it takes seconds
 
     from alice import training
+    from alice.run_folder import Run
 
     if threads:
         torch.set_num_threads(threads)
     if resume:
-        run = training.Run.open(out, changes)
+        run = Run.open(out, changes)
     else:
         model = model_config(preset or "small", variant or "base")  # type: ignore[arg-type]  # click checked it
-        run = training.Run(model, _recipe(preset or "small", changes), data or QUOTES, out)
+        run = Run(model, _recipe(preset or "small", changes), data or QUOTES, out, init)
     screen = TrainScreen(run.recipe, Console(stderr=True))
     with stop_on_signals() as stop, screen.shown():
         finished = training.train(
-            run, resume=resume, init=init, cpu=cpu, trackers=track, report=screen.report, say=screen.say, stop=stop
+            run, resume=resume, cpu=cpu, trackers=track, report=screen.report, say=screen.say, stop=stop
         )
     if not finished:
         click.echo(f"stopped and saved in {out}; go on with: alice-interp train --out {out} --resume", err=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -65,7 +66,9 @@ class TrainScreen:
             table.add_row(Text(name, style="dim"), value)
         used = self.recipe.progress(self.row.get("step", 0), self.row.get("seconds", 0.0))
         return Group(
-            *(Text(note, style="dim") for note in self.notes), ProgressBar(total=1.0, completed=used, width=60), table
+            *(Text(note, style="dim") for note in self.notes),
+            Padding(ProgressBar(total=1.0, completed=used, width=60), (0, 0, 1, 0)),
+            table,
         )
 
     def _numbers(self) -> list[tuple[str, str]]:

@@ -19,9 +19,9 @@ def test_scores_are_in_the_order_of_the_texts_and_count_wrong_characters(base):
             assert found.errors[number] == pytest.approx(float(wrong.sum()) / len(texts[number]))
 
 
-def test_the_summary_has_a_mean_for_each_part_that_has_texts():
+def test_there_is_a_mean_for_each_part_that_has_texts():
     scores = Scores(np.array([10, 40, 130]), np.array([0.5, 0.3, 0.1]))
-    found = scores.summary()
+    found = scores.means()
     assert found == pytest.approx(
         {"all": 0.3, "<128": 0.4, ">=128": 0.1, "[0,32)": 0.5, "[32,64)": 0.3, "[128,256)": 0.1}
     )
@@ -32,3 +32,13 @@ def test_scoring_leaves_no_gradient_and_no_hook_behind(bijective):
     assert not bijective.list_hooks()
     assert all(weight.grad is None for weight in bijective.parameters())
     assert torch.is_grad_enabled()
+
+
+def test_the_table_has_means_with_errors_and_medians_in_percent():
+    scores = Scores(np.array([10, 20, 30, 130]), np.array([0.5, 0.3, 0.1, 0.0]))
+    table = scores.table(np.random.default_rng(0))
+    assert table.texts == 4
+    assert table.mean["<128"].mean == pytest.approx(30.0)
+    assert table.mean["<128"].error > 0
+    assert table.median["[0,32)"].median == pytest.approx(30.0)
+    assert table.mean["[32,64)"].count == 0

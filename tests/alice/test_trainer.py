@@ -18,8 +18,9 @@ from alice.corpus import open_corpus
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.recipe import Recipe
+from alice.run_folder import Run
 from alice.split import is_test
-from alice.training import Run, training_stream, validation_batches
+from alice.training import training_stream, validation_batches
 from alice.training_state import STATE, TrainingState
 
 
@@ -63,7 +64,7 @@ def train_command(run: Run) -> list[str]:
     """A program that carries out a run; the kind that can be killed."""
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path; from training_runs import carry_out; from alice.training import Run\n"
+        "from pathlib import Path; from training_runs import carry_out; from alice.run_folder import Run\n"
         "carry_out(Run.open(Path(sys.argv[2]), {}), resume=True)"
     )
     return [sys.executable, "-c", program, str(Path(__file__).parents[1]), str(run.folder)]
@@ -201,11 +202,12 @@ def test_an_average_of_the_weights_is_what_is_kept(corpus, tmp_path):
 
 def test_a_run_can_start_from_the_weights_of_another(corpus, tmp_path):
     carry_out(small_run(tmp_path / "first", corpus, steps=20))
-    carry_out(small_run(tmp_path / "second", corpus, steps=1, lr=1e-12), init=str(tmp_path / "first"))
+    start = str(tmp_path / "first")
+    carry_out(replace(small_run(tmp_path / "second", corpus, steps=1, lr=1e-12), init=start))
     first, second = weights(tmp_path / "first"), weights(tmp_path / "second")
     assert all(torch.allclose(first[name], second[name], atol=1e-6) for name in first)
     with pytest.raises(AliceError, match=r"do not fit|has shape"):
-        carry_out(small_run(tmp_path / "third", corpus, model={"d_model": 32}), init=str(tmp_path / "first"))
+        carry_out(replace(small_run(tmp_path / "third", corpus, model={"d_model": 32}), init=start))
 
 
 def test_training_uses_the_pool_and_validation_never_does(corpus):

@@ -1,0 +1,63 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from training_runs import carry_out, small_run, write_corpus
+
+from alice.errors import AliceError
+from alice.evaluate import Scores
+from alice.export import export_weights, write_card
+from alice.model import Alice
+from alice.run_folder import Run
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt")
+
+
+def test_an_export_is_half_as_large_and_says_what_went_into_it(corpus, tmp_path):
+    run = small_run(tmp_path / "run", corpus, steps=12)
+    carry_out(run)
+    model = export_weights(run.folder, tmp_path / "out")
+    weights = Alice.from_pretrained(run.folder).state_dict()
+    assert all(torch.equal(value, weights[name].half().float()) for name, value in model.state_dict().items())
+    about = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert about["data"] == "texts.txt"
+    assert about["totals"]["steps"] == 12
+    assert (tmp_path / "out" / "metrics.jsonl").read_text() == (run.folder / "metrics.jsonl").read_text()
+
+
+def test_totals_add_up_over_runs_that_start_from_an_export(corpus, tmp_path):
+    first = small_run(tmp_path / "first", corpus, steps=10)
+    carry_out(first)
+    export_weights(first.folder, tmp_path / "shipped")
+    second = replace(small_run(tmp_path / "second", corpus, steps=7), init=str(tmp_path / "shipped"))
+    carry_out(second)
+    assert Run.open(second.folder, {}).totals().steps == 17
+    assert carry_out(Run.open(second.folder, {"steps": 9}), resume=True)
+    assert Run.open(second.folder, {}).totals().steps == 19
+    assert first.totals().tokens < second.totals().tokens
+
+
+def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
+    run = small_run(tmp_path / "run", corpus, steps=2)
+    carry_out(run)
+    model = export_weights(run.folder, tmp_path / "out")
+    errors = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+    write_card(tmp_path / "out", "tiny", model, errors, "alice-interp evaluate --ckpt tiny")
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "over 3 test texts" in card
+    assert "`alice-interp evaluate --ckpt tiny`" in card
+    assert "| [0,32) | 2 | 37.50 ± " in card
+    assert "| [128,256) | 1 | 12.50 ± 0.00 | 12.50 (12.50-12.50) |" in card
+    assert "[32,64)" not in card
+    assert "2 steps" in card
+
+
+def test_a_run_is_not_exported_onto_itself(corpus, tmp_path):
+    carry_out(small_run(tmp_path, corpus, steps=2))
+    with pytest.raises(AliceError, match="export to another folder"):
+        export_weights(tmp_path, tmp_path)
