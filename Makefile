@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format clean browser
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -15,7 +15,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/alice-interp data stats quotes
 
-test: $(INSTALLED)
+# The reports are tried in a real browser. Where Chromium is missing and cannot be installed, those tests are skipped.
+browser:
+	@command -v chromium >/dev/null || \
+	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium chromium-driver) >/dev/null || \
+	echo "no Chromium here, and it cannot be installed: the tests in a browser will be skipped"
+
+test: $(INSTALLED) browser
 	$(BIN)/python -m pytest
 
 lint: $(INSTALLED)
