@@ -36,5 +36,6 @@ def run_batch(model: Alice, batch: Batch, names: list[str]) -> tuple[Batch, Tens
     The hooks come off again whether or not the pass succeeds.
     """
     batch = batch.to(model.cfg.device)
-    output, cache = model.run_with_cache(batch.cipher_ids, names_filter=names, soft=False)
+    # A test for membership, since names would be matched against every hook again for each batch.
+    output, cache = model.run_with_cache(batch.cipher_ids, names_filter=frozenset(names).__contains__, soft=False)
     return batch, output, cache

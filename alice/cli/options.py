@@ -3,11 +3,17 @@
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from alice.fields import Kind, field_kinds
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+    Choice = click.Choice[str]
+else:  # older releases of click know no type arguments
+    ParamType, Choice = click.ParamType, click.Choice
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 UNSET: Any = None
@@ -42,7 +48,7 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is _SAID_NONE else value for name, value in values.items() if value is not UNSET}
 
 
-class _Literal(click.Choice[str]):
+class _Literal(Choice):
     """A choice that gives the value itself, a number for example, and not how it is written."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
@@ -53,10 +59,10 @@ class _Literal(click.Choice[str]):
         return self.values[super().convert(value, param, ctx)]
 
 
-class _OrNone(click.ParamType):
+class _OrNone(ParamType):
     """A type that also takes the word `none`."""
 
-    def __init__(self, inner: click.ParamType) -> None:
+    def __init__(self, inner: ParamType) -> None:
         self.inner, self.name = inner, f"{inner.name} or {NONE_WORD}"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -97,7 +103,7 @@ def _click_arguments(kind: Kind, *, or_none: bool) -> dict[str, Any]:
     return {"type": _OrNone(_click_type(kind)) if or_none and kind.scalar is not bool else _click_type(kind)}
 
 
-def _click_type(kind: Kind) -> click.ParamType:
+def _click_type(kind: Kind) -> ParamType:
     if kind.choices:
         return _Literal(kind.choices)
     if kind.scalar is Path:

@@ -1,0 +1,76 @@
+"""`alice-interp plugins`: what is loaded, from where, and what failed; `plugins new` begins one."""
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from alice.cli.run import PLUGIN_HELP
+from alice.plugins.analysis import summary_of
+from alice.plugins.manager import Plugin, build
+
+EPILOG = (
+    "Others' plugins are installed ones and the files in the folder that ALICE_INTERP_PLUGINS names. "
+    "ALICE_INTERP_LOAD_PLUGINS limits them to the names it lists, by comma; empty, it turns them off."
+)
+
+
+@click.group(invoke_without_command=True, epilog=EPILOG)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
+@click.pass_context
+def plugins(ctx: click.Context, as_json: bool, files: tuple[Path, ...]) -> None:
+    """List the plugins: what each adds, where it comes from, and why one failed."""
+    if ctx.invoked_subcommand is not None:
+        return
+    for file in files:
+        click.echo(f"running the code in {file}, as --plugin asks", err=True)
+    found = build(files=files).all
+    if as_json:
+        click.echo(json.dumps([_as_json(plugin) for plugin in found], indent=2))
+    else:
+        _show(found)
+
+
+@plugins.command(short_help="Write the project of a new plugin.")
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to put it in.")
+def new(name: str, out: Path) -> None:
+    """Write a project called NAME: an analysis that runs, its test, and what makes it installable."""
+    from alice.plugins.scaffold import write_project
+
+    folder = write_project(name, out)
+    click.echo(f"{folder}\nnext: pip install -e {folder} && pytest {folder}")
+
+
+def _as_json(plugin: Plugin) -> dict[str, object]:
+    return {
+        "name": plugin.name,
+        "version": plugin.version,
+        "origin": plugin.origin,
+        "where": plugin.where,
+        "analyses": {str(cls.name): summary_of(cls) for cls in plugin.analyses},
+        "corpora": list(plugin.corpora),
+        "seconds": round(plugin.seconds, 6),
+        "error": plugin.error,
+    }
+
+
+def _show(found: tuple[Plugin, ...]) -> None:
+    """Print a table; texts of others are shown as they are, without markup."""
+    console = Console(highlight=False)
+    table = Table("plugin", "version", "from", "adds", "load time", box=None)
+    table.columns[-1].justify = "right"
+    for plugin in found:
+        adds = [str(cls.name) for cls in plugin.analyses] + [f"corpus {name}" for name in plugin.corpora]
+        origin = plugin.origin if plugin.origin == "built-in" else f"{plugin.origin}: {plugin.where}"
+        said = Text("failed", style="red") if plugin.error is not None else Text(", ".join(adds))
+        cells = (Text(plugin.name), Text(plugin.version), Text(origin, overflow="fold"), said)
+        table.add_row(*cells, f"{1000 * plugin.seconds:.0f} ms")
+    console.print(table)
+    for plugin in found:
+        if plugin.error is not None:
+            console.print(Text(f"\n{plugin.name} failed: {plugin.error}"), soft_wrap=True)

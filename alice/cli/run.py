@@ -1,0 +1,173 @@
+"""`alice-interp run NAME`: runs an analysis of any plugin; its options come from its dataclass fields."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from alice.cli.options import dataclass_options, given
+from alice.cli.progress import track
+from alice.corpus import POSSIBLE_SOURCES, QUOTES
+from alice.errors import AliceError
+from alice.plugins.analysis import ALL, Analysis, checkpoints_of, help_of, summary_of
+from alice.plugins.manager import Plugin, Plugins, build
+
+if TYPE_CHECKING:
+    from alice.plugins import RunContext
+
+SPLITS = ("test", "train", "all")
+PLUGIN_HELP = "Load a plugin from a Python file, which runs the code in it."
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every analysis has."""
+    for decorate in (
+        click.option("--plugin", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP),
+        click.option("--standalone", is_flag=True, help="Put the drawing script into the report, to send it around."),
+        click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
+                     show_default=True, help="Folder of all runs."),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the keys."),
+        click.option("--split", type=click.Choice(SPLITS), default="test", show_default=True,
+                     help="Side of the corpus to read."),
+        click.option("--data", default=QUOTES, show_default=True, help="Corpus to read: one by name, or a file."),
+        click.option("--ckpt", multiple=True, help="Bundled model, checkpoint folder or hub id."),
+    ):  # fmt: skip
+        command = decorate(command)
+    return command
+
+
+class AnalysisGroup(click.Group):
+    """A group whose commands are the analyses of all plugins that are found."""
+
+    files: tuple[Path, ...] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look for `--plugin` in all arguments first: the analysis may come from that file."""
+        self.__dict__.pop("plugins", None)
+        self.files = tuple(_plugin_files(args))
+        for file in self.files:
+            click.echo(f"running the code in {file}, as --plugin asks", err=True)
+        return super().parse_args(ctx, args)
+
+    @cached_property
+    def plugins(self) -> Plugins:
+        """The plugins of this call."""
+        plugins = build(files=self.files)
+        for plugin in plugins.broken:
+            click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
+        return plugins
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all analyses."""
+        return [*self.plugins.analyses, ALL]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of an analysis; an unknown name is an error that suggests the nearest."""
+        if cmd_name == ALL:
+            return _all_command(self.plugins)
+        try:
+            cls, plugin = self.plugins.find(cmd_name)
+        except AliceError as error:
+            ctx.fail(str(error))
+        return _analysis_command(cls, plugin, self.plugins)
+
+
+def _plugin_files(args: Sequence[str]) -> Iterable[Path]:
+    for place, argument in enumerate(args):
+        if argument == "--":
+            return
+        if argument == "--plugin" and place + 1 < len(args):
+            yield Path(args[place + 1])
+        elif argument.startswith("--plugin="):
+            yield Path(argument.partition("=")[2])
+
+
+@click.group(cls=AnalysisGroup, epilog=f"--data takes the corpora of plugins, too, or {POSSIBLE_SOURCES}.")
+@click.option("--plugin", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
+def run(plugin: tuple[Path, ...]) -> None:
+    """Run an analysis and write its report, or all of them."""
+
+
+def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> click.Command:
+    @run_options
+    @dataclass_options(cls)
+    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **options: Any) -> None:
+        context = {name: options.pop(name) for name in ("data", "split", "seed")}
+        options.pop("plugin")
+        analysis = _build_analysis(cls, given(options))  # before any model is loaded
+        _check_checkpoints(cls, ckpt)
+
+        from alice.plugins.runner import run_analysis
+
+        ctx = _open_context(ckpt, plugins, **context)
+        stored = run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone)
+        _say_done(stored.folder, stored.result.headline_metric())
+
+    epilog = f"From the plugin {plugin.name} ({plugin.where})." if plugin.origin != "built-in" else None
+    return click.command(str(cls.name), help=help_of(cls), short_help=summary_of(cls), epilog=epilog)(call)
+
+
+def _all_command(plugins: Plugins) -> click.Command:
+    @click.command(ALL, short_help="Every analysis that reads one checkpoint.")
+    @run_options
+    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **options: Any) -> None:
+        """Run every analysis that reads one checkpoint, with its default options; a failing one stops no other."""
+        if len(ckpt) != 1:
+            raise AliceError(f"run all takes one checkpoint, not {len(ckpt)}; give --ckpt once")
+        options.pop("plugin")
+
+        from alice.plugins.runner import run_analysis
+
+        ctx, failed = _open_context(ckpt, plugins, **options), []
+        chosen = [name for name, cls in plugins.analyses.items() if checkpoints_of(cls) != "none"]
+        for name in chosen:
+            cls, plugin = plugins.find(name)
+            click.echo(f"{name}: {summary_of(cls)}", err=True)
+            try:
+                stored = run_analysis(cls(), ctx, out=out, plugin=plugin, standalone=standalone)
+            except AliceError as error:
+                failed.append(f"{name} ({error})")
+                click.echo(f"{name} failed: {error}", err=True)
+                continue
+            _say_done(stored.folder, stored.result.headline_metric())
+        if failed:
+            rest = f"the other reports are in {out}" if len(failed) < len(chosen) else "there is no report"
+            raise AliceError(f"{len(failed)} of {len(chosen)} analyses failed: {'; '.join(failed)}; {rest}")
+
+    return call
+
+
+def _build_analysis(cls: type[Analysis], options: dict[str, Any]) -> Analysis:
+    """Build the analysis; what its own checks refuse is one line."""
+    try:
+        return cls(**options)
+    except (ValueError, TypeError) as error:
+        raise AliceError(f"{cls.name} refuses its options: {error}") from error
+
+
+def _check_checkpoints(cls: type[Analysis], ckpt: tuple[str, ...]) -> None:
+    wanted = checkpoints_of(cls)
+    if wanted == "none" and ckpt:
+        raise AliceError(f"{cls.name} reads no checkpoint; leave --ckpt out")
+    if wanted != "none" and not ckpt:
+        raise AliceError(f"{cls.name} needs a model; give --ckpt with a bundled model, a folder or a hub id")
+    if wanted == "one" and len(ckpt) > 1:
+        raise AliceError(f"{cls.name} reads one checkpoint, not {len(ckpt)}; give --ckpt once")
+
+
+def _open_context(ckpt: tuple[str, ...], plugins: Plugins, *, data: str, split: Any, seed: int) -> "RunContext":
+    from alice.plugins import RunContext
+
+    if not ckpt:
+        return RunContext(seed=seed, tracker=track)
+    return RunContext.open(*ckpt, data=data, split=split, seed=seed, tracker=track, corpora=plugins.corpora)
+
+
+def _say_done(folder: Path, headline: tuple[str, Any] | None) -> None:
+    if headline is not None:
+        from alice.reports.number_text import shown
+
+        click.echo(f"{headline[0]}: {shown(headline[1])}")
+    click.echo(str(folder / "report.html"))

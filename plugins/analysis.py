@@ -1,0 +1,105 @@
+"""What an analysis is, and what is missing from a class that is none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, fields, is_dataclass
+from inspect import cleandoc, signature
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
+
+from alice.errors import AliceError
+from alice.fields import field_kinds
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+Checkpoints = Literal["one", "several", "none"]
+"""How many models an analysis reads."""
+ALL = "all"
+"""Not the name of an analysis: `run all` runs every one."""
+RUN_OPTIONS = ("ckpt", "data", "split", "seed", "out", "standalone", "plugin", "help")
+"""Options that every analysis has, so that no field can be called so."""
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+class Analysis(Protocol):
+    """A frozen dataclass whose fields are its options and whose docstring is its help.
+
+    It computes; it does not print, open files, parse options or choose a device. A class attribute `checkpoints` says
+    how many models it reads: "one" (if it is absent), "several" for one or more, or "none".
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line, such as `early-exit`."""
+
+    def run(self, ctx: RunContext) -> Result:
+        """Compute the result over the model and the texts of a context."""
+
+
+def check_class(cls: object) -> type[Analysis]:
+    """Return a class that is an analysis; otherwise say what is missing."""
+    if not isinstance(cls, type):
+        raise AliceError(f"register_analyses returned {cls!r}, which is not a class; return the classes themselves")
+    for find_fault in (_fault_of_dataclass, _fault_of_names, _fault_of_fields):
+        if fault := find_fault(cls):
+            raise AliceError(f"the analysis {cls.__name__} {fault}")
+    return cast("type[Analysis]", cls)
+
+
+def checkpoints_of(cls: type[Analysis]) -> Checkpoints:
+    """Return how many models an analysis reads."""
+    return cast(Checkpoints, getattr(cls, "checkpoints", "one"))
+
+
+def help_of(cls: type[Analysis]) -> str:
+    """Return the docstring of an analysis."""
+    return cleandoc(cls.__doc__ or "")
+
+
+def summary_of(cls: type[Analysis]) -> str:
+    """Return the first paragraph of the docstring, in one line."""
+    return " ".join(help_of(cls).partition("\n\n")[0].split())
+
+
+def _fault_of_dataclass(cls: Any) -> str | None:
+    if not is_dataclass(cls) or not cast(Any, cls).__dataclass_params__.frozen:
+        return "is not a frozen dataclass; put @dataclass(frozen=True) above it"
+    text = (getattr(cls, "__doc__", None) or "").strip()
+    if not text or text.startswith(f"{getattr(cls, '__name__', '')}("):  # a dataclass without one gets its signature
+        return "has no docstring; write one, it becomes the help"
+    return None
+
+
+def _fault_of_names(cls: Any) -> str | None:
+    name = getattr(cls, "name", None)
+    if not isinstance(name, str):
+        return 'has no name; add a line such as name = "my-analysis"'
+    if not _NAME.fullmatch(name) or name == ALL:
+        return f"has the name {name!r}; use small letters, digits and single hyphens, and not {ALL!r}"
+    if getattr(cls, "checkpoints", "one") not in get_args(Checkpoints):
+        return f"has checkpoints={cls.checkpoints!r}; choose one of {', '.join(get_args(Checkpoints))}"
+    run = getattr(cls, "run", None)
+    if not callable(run):
+        return "has no method run; add run(self, ctx) that returns a Result"
+    try:
+        signature(run).bind(None, None)
+    except TypeError:
+        return "has a method run that does not take exactly one argument; write run(self, ctx)"
+    return None
+
+
+def _fault_of_fields(cls: Any) -> str | None:
+    for field in fields(cls):
+        if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints"):
+            return f"has a field {field.name!r}, which every analysis has already; call it something else"
+        if field.init and field.default is MISSING and field.default_factory is MISSING:
+            return f"has a field {field.name!r} without a default; give it one, so that it runs without options"
+    try:
+        field_kinds(cls)
+    except AliceError as error:
+        return f"cannot have options: {error}"
+    except NameError as error:
+        return f"has a field whose type cannot be found: {error}; import it where the class is defined"
+    return None

@@ -1,0 +1,1 @@
+"""The plugins that come with the package; the manager loads them like anybody's."""

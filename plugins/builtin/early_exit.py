@@ -1,0 +1,63 @@
+"""Early exit: what the model would answer if it stopped after each layer.
+
+Not to be trusted as a measure of what a layer knows: the head was trained to read the last layer only, so an earlier
+one may hold more than it shows here. Probes tell that.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from alice.errors import AliceError
+from alice.plugins.analysis import Analysis
+from alice.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+
+@dataclass(frozen=True)
+class EarlyExit:
+    """Error, text and key at every layer's exit, read with the model's own head.
+
+    Layer 0 is the embedding. The last exit must be the model's own answer to the letter, or there is no report.
+    """
+
+    name = "early-exit"
+    checkpoints = "several"
+    samples: int = field(default=1000, metadata={"help": "Texts to measure the error on."})
+    text: str = field(default="", metadata={"help": "Ciphertext to follow through the layers, instead of examples."})
+    encrypt: bool = field(default=False, metadata={"help": "Take --text for plaintext, and encrypt it first."})
+    examples: tuple[int, ...] = field(
+        default=(0, 1, 2), metadata={"help": "Numbers of texts to follow through the layers; give it once for each."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.samples < 1:
+            raise AliceError(f"samples={self.samples} leaves no text to measure on; give 1 or more")
+        if self.encrypt and not self.text:
+            raise AliceError("there is nothing to encrypt; give --text with --encrypt")
+        beyond = [number for number in self.examples if not 0 <= number < self.samples]
+        if beyond and not self.text:
+            raise AliceError(f"there is no example {beyond[0]} among {self.samples} samples; count from 0")
+
+    def run(self, ctx: "RunContext") -> "Result":
+        """Decode every layer of every model from one pass each."""
+        from alice.plugins.builtin.exit_report import report
+        from alice.plugins.builtin.exits import follow_text, measure
+
+        ctx = ctx.sample(self.samples)
+        wanted = () if self.text else self.examples
+        measured = [measure(one, wanted) for one in ctx.each]
+        if self.text:
+            traces = [[follow_text(one, self.text, encrypt=self.encrypt)] for one in ctx.each]
+        else:
+            traces = [[found.examples[number] for number in wanted] for found in measured]
+        return report(measured, traces, rng=ctx.rng)
+
+
+@hookimpl
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Add the analysis."""
+    return [EarlyExit]

@@ -1,0 +1,166 @@
+"""What a model answers at every exit, from one pass through its backbone."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alice.activations import run_batch
+from alice.alphabet import LETTERS, Alphabet
+from alice.batch import Batch
+from alice.cipher import invert, random_keys
+from alice.errors import AliceError
+from alice.metrics import Floats, error_rates
+from alice.model import Alice
+from alice.plugins.context import RunContext
+from alice.solve import read
+
+Ints = NDArray[np.int64]
+N_LETTERS = len(LETTERS)
+EXITS = ("hook_embed", "blocks.*.hook_resid_post")
+"""Where the residual stream is read; layer 0 is the embedding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One text on its way through the layers."""
+
+    title: str
+    """What the text is called."""
+    alphabet: Alphabet
+    """Symbols of the ids."""
+    cipher_ids: Ints
+    """The text as the model sees it, (pos,)."""
+    answers: Ints
+    """What each symbol stands for at each exit, (exit, symbol)."""
+    plain_ids: Ints | None
+    """The solution, (pos,), if it is known."""
+    key: Ints | None
+    """Plain letter (0-25) of each cipher letter, (26,), if it is known."""
+
+    @property
+    def texts(self) -> Ints:
+        """The answer at each exit, (exit, pos)."""
+        return self.answers[:, self.cipher_ids]
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Whether each cipher letter occurs, (26,)."""
+        return np.isin(self.alphabet.letter_ids, self.cipher_ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Exits:
+    """What one model answers over many texts."""
+
+    model: str
+    """Name of the checkpoint."""
+    bijective: bool
+    """Whether its answers are permutations."""
+    errors: Floats
+    """Symbol error rate of each text at each exit, (text, exit)."""
+    settled: Ints
+    """In how many texts each plain letter is right from an exit on to the end and no earlier, (26, exit + 1).
+
+    The last column counts the texts in which it is wrong at the end.
+    """
+    examples: dict[int, Trace]
+    """The texts asked for, by number."""
+
+
+def exit_answers(model: Alice, batch: Batch, names: list[str]) -> Tensor:
+    """Return what each symbol of a batch stands for at each exit, (exit, batch, symbol).
+
+    A symbol decodes alike wherever it stands, so its row of `decode_symbols` says the same as `decode` everywhere.
+    """
+    _, output, cache = run_batch(model, batch, names)
+    with torch.inference_mode():
+        answers = [model.decode_symbols(cache[name], batch.cipher_ids, soft=False).argmax(-1) for name in names]
+    _check_identity(answers[-1].gather(1, batch.cipher_ids), output.argmax(-1), batch.mask)
+    return torch.stack(answers)
+
+
+def _check_identity(last_exit: Tensor, output: Tensor, mask: Tensor) -> None:
+    """Refuse exits that do not end in the model's own answer: whatever they show, it is not this model."""
+    different = int(((last_exit != output) & mask).sum())
+    if different:
+        raise AliceError(
+            f"the exit after the last layer differs from the model's answer in {different} of {int(mask.sum())} "
+            "characters; the exits do not show this model, so there is no report"
+        )
+
+
+def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
+    """Read all texts of a context, keeping the error of each and the whole way of those that are wanted."""
+    names = ctx.model.match_hooks(*EXITS)
+    errors: dict[int, Floats] = {}
+    examples: dict[int, Trace] = {}
+    settled: Ints | None = None
+    for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
+        answers = exit_answers(ctx.model, batch, names)
+        counts = _settled(batch, answers, ctx.alphabet)
+        settled = counts if settled is None else settled + counts
+        errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
+        examples |= _traces(batch, answers, ctx.alphabet, wanted)
+    missing = [number for number in wanted if number not in examples]
+    if missing:
+        raise AliceError(f"there is no example {missing[0]} among {len(errors)} texts; count from 0")
+    if settled is None:
+        raise AliceError("there is no text to measure on; check the corpus")
+    ordered = np.stack([errors[number] for number in sorted(errors)])
+    return Exits(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, examples)
+
+
+def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
+    """Follow one text that the user gave through the layers; its solution is known only if we encrypt it."""
+    ids = read(text, ctx.alphabet).ids.astype(np.int64)[None]
+    key = random_keys(1, ctx.rng) if encrypt else np.arange(N_LETTERS, dtype=np.uint8)[None]
+    table = np.arange(ctx.alphabet.size)
+    table[ctx.alphabet.letter_ids] = ctx.alphabet.letter_ids[key[0]]
+    arrays = (table[ids], ids, key.astype(np.int64), np.zeros(1, np.int64))
+    batch = Batch(*map(torch.from_numpy, arrays)).to(ctx.device)
+    answers = exit_answers(ctx.model, batch, ctx.model.match_hooks(*EXITS))
+    ((_, trace),) = _traces(batch, answers, ctx.alphabet, [0])
+    known = (trace.plain_ids, trace.key) if encrypt else (None, None)
+    return Trace("the text given", ctx.alphabet, trace.cipher_ids, trace.answers, *known)
+
+
+def _errors(batch: Batch, answers: Tensor) -> Floats:
+    """Return the symbol error rate of each text at each exit, (batch, exit)."""
+    predicted = answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).cpu().numpy()  # (exit, batch, pos)
+    plain = batch.plain_ids.cpu().numpy()
+    return np.stack([error_rates(answer, plain) for answer in predicted], axis=1)
+
+
+def _settled(batch: Batch, answers: Tensor, alphabet: Alphabet) -> Ints:
+    """Count from which exit on each plain letter of each text stays right, (26, exit + 1)."""
+    letters = torch.from_numpy(alphabet.letter_ids.astype("int64")).to(batch.keys.device)
+    cipher = letters[batch.keys]  # (batch, 26): id of the cipher letter that stands for each plain letter
+    right = answers.gather(2, cipher.expand(len(answers), -1, -1)) == letters  # (exit, batch, 26)
+    right_to_the_end = right.flip(0).cumprod(0).sum(0)  # (batch, 26): exits in a row, counted from the last
+    first = (len(answers) - right_to_the_end).cpu().numpy()
+    present = (batch.cipher_ids[:, None, :] == cipher[:, :, None]).any(-1).cpu().numpy()  # (batch, 26)
+    plain = np.broadcast_to(np.arange(N_LETTERS), first.shape)
+    counts = np.zeros((N_LETTERS, len(answers) + 1), dtype=np.int64)
+    np.add.at(counts, (plain[present], first[present]), 1)
+    return counts
+
+
+def _traces(batch: Batch, answers: Tensor, alphabet: Alphabet, wanted: Collection[int]) -> Iterator[tuple[int, Trace]]:
+    for row, number in enumerate(batch.index.tolist()):
+        if number in wanted:
+            length = int(batch.mask[row].sum())
+            yield (
+                number,
+                Trace(
+                    f"example {number}",
+                    alphabet,
+                    batch.cipher_ids[row, :length].cpu().numpy(),
+                    answers[:, row].cpu().numpy(),
+                    batch.plain_ids[row, :length].cpu().numpy(),
+                    invert(batch.keys[row].cpu().numpy()).astype(np.int64),
+                ),
+            )

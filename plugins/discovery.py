@@ -1,0 +1,109 @@
+"""Where plugins may lie: installed with an entry point, in a folder, or a file that the user names."""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from alice.errors import AliceError
+from alice.plugins.hookspecs import PROJECT
+
+FOLDER_VARIABLE = "ALICE_INTERP_PLUGINS"
+"""Names a folder whose Python files are plugins."""
+LIMIT_VARIABLE = "ALICE_INTERP_LOAD_PLUGINS"
+"""Lists the plugins of others to load, by comma; empty for none. A file given by hand is always loaded."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something to load."""
+
+    name: str
+    """Name of the plugin."""
+    version: str
+    """Version of its distribution, if it has one."""
+    origin: Literal["built-in", "entry point", "folder", "file"]
+    """How it was found."""
+    where: str
+    """Its module, distribution or file."""
+    load: Callable[[], Any]
+    """Imports it."""
+
+
+def find_candidates(environ: Mapping[str, str] | None, files: Iterable[Path]) -> Iterator[Candidate]:
+    """Yield what can be loaded: installed plugins and the folder's unless `environ` is None, then the files."""
+    if environ is not None:
+        found = [*_installed(), *_in_folder(environ.get(FOLDER_VARIABLE, ""))]
+        yield from _limited(found, environ.get(LIMIT_VARIABLE))
+    for file in files:
+        yield _from_file(file, "file")
+
+
+def _limited(found: list[Candidate], limit: str | None) -> Iterator[Candidate]:
+    """Keep the plugins that the user lists, by their name or that of their distribution."""
+    if limit is None:
+        yield from found
+        return
+    wanted = {name.strip() for name in limit.split(",") if name.strip()}
+    names_of = {candidate: {candidate.name, candidate.where.split(" ")[0]} for candidate in found}
+    yield from (candidate for candidate in found if names_of[candidate] & wanted)
+    for name in sorted(wanted - set().union(*names_of.values())):
+        yield Candidate(name, "", "entry point", f"{LIMIT_VARIABLE} lists it", _refusing("it is not installed"))
+
+
+def _installed() -> Iterator[Candidate]:
+    for entry in sorted(entry_points(group=PROJECT), key=lambda entry: entry.name):
+        yield _from_entry_point(entry)
+
+
+def _from_entry_point(entry: EntryPoint) -> Candidate:
+    name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("?", "")
+    return Candidate(entry.name, version, "entry point", f"{name} {entry.value}", entry.load)
+
+
+def _in_folder(folder: str) -> Iterator[Candidate]:
+    if not folder:
+        return
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        load = _refusing(f"{FOLDER_VARIABLE} names {folder}, which is not a folder")
+        yield Candidate(path.name or folder, "", "folder", str(path), load)
+        return
+    yield from (
+        _from_file(file, "folder") for file in sorted(path.glob("*.py")) if not file.name.startswith(("_", "."))
+    )
+
+
+def _from_file(file: Path, origin: Literal["folder", "file"]) -> Candidate:
+    return Candidate(file.stem, "", origin, str(file), lambda: _import_file(file))
+
+
+def _refusing(reason: str) -> Callable[[], Any]:
+    def load() -> Any:
+        raise AliceError(reason)
+
+    return load
+
+
+def _import_file(file: Path) -> ModuleType:
+    """Run a Python file as a module of a name that no other file has."""
+    if not file.is_file():
+        raise AliceError(f"there is no file {file}")
+    place = sha256(str(file.resolve()).encode()).hexdigest()[:8]
+    name = f"alice_interp_plugin_{place}_{file.stem}"
+    spec = spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise AliceError(f"{file} is no Python file; its name must end in .py")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up there while the file is still running
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

@@ -1,0 +1,48 @@
+"""What a plugin can add: the markers, the version of this interface, and one function per hook.
+
+A plugin is a module that has functions of these names marked with `@hookimpl`. It is found through the entry-point
+group `alice_interp`, in a file given with `--plugin`, or in the folder that `ALICE_INTERP_PLUGINS` names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from alice.alphabet import Alphabet
+    from alice.corpus import Corpus
+    from alice.plugins.analysis import Analysis
+
+    CorpusOpener = Callable[[Alphabet], Corpus]
+
+PROJECT = "alice_interp"
+"""Name of the markers and of the entry-point group."""
+API_VERSION = 1
+"""Version of this interface; it rises when plugins written for the one before would no longer work."""
+API_ATTRIBUTE = "alice_interp_api"
+"""Where a module says which version it was written for; without it the module is taken as it is."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Return the analysis classes that this plugin adds.
+
+    Each is a frozen dataclass with a `name`, a docstring, a default for every field, and `run(ctx) -> Result`.
+    """
+    return ()
+
+
+@hookspec
+def register_corpora() -> Mapping[str, CorpusOpener]:
+    """Return corpora by name, for `--data NAME`: functions that take the model's alphabet and open the corpus.
+
+    The function is called when the corpus is wanted, so it may import and read whatever it needs.
+    """
+    return {}

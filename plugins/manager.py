@@ -1,0 +1,184 @@
+"""Finds and loads plugins: the built-in ones first, then those installed, those in a folder and those given as files.
+
+A plugin that fails is kept with its error and the others go on. Nothing is global: every call of `build` starts anew.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
+
+import pluggy
+
+from alice.errors import AliceError, nearest
+from alice.plugins import hookspecs
+from alice.plugins.analysis import Analysis, check_class
+from alice.plugins.discovery import Candidate, find_candidates
+
+if TYPE_CHECKING:
+    from alice.plugins.hookspecs import CorpusOpener
+
+BUILTIN = ("alice.plugins.builtin.quotes", "alice.plugins.builtin.early_exit")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A plugin as it was found, with what it adds or why it failed."""
+
+    name: str
+    """What the list calls it."""
+    version: str
+    """Version of its distribution; empty for a file."""
+    origin: Literal["built-in", "entry point", "folder", "file"]
+    """How it was found."""
+    where: str
+    """Its module, its distribution and module, or its file."""
+    analyses: tuple[type[Analysis], ...] = ()
+    """Classes that it adds."""
+    corpora: "Mapping[str, CorpusOpener]" = field(default_factory=dict)
+    """Corpora that it adds, by name."""
+    seconds: float = 0.0
+    """Time that loading it took."""
+    error: str | None = None
+    """Why it is not in use, in one line."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.origin}, {self.where})"
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """All plugins of a run, in the order of loading."""
+
+    all: tuple[Plugin, ...]
+    """Those in use and those that failed."""
+
+    @property
+    def broken(self) -> list[Plugin]:
+        """The plugins that failed."""
+        return [plugin for plugin in self.all if plugin.error is not None]
+
+    @property
+    def analyses(self) -> dict[str, type[Analysis]]:
+        """Every analysis by its name."""
+        return {name: cls for name, (cls, _) in self._owned().items()}
+
+    @property
+    def corpora(self) -> "dict[str, CorpusOpener]":
+        """Every corpus of a plugin by its name."""
+        return {name: opener for plugin in self.all for name, opener in plugin.corpora.items()}
+
+    def find(self, name: str) -> tuple[type[Analysis], Plugin]:
+        """Return an analysis and its plugin; an unknown name is an error that suggests the nearest."""
+        owned = self._owned()
+        if name not in owned:
+            failed = f"; {len(self.broken)} plugins did not load, see: alice-interp plugins" if self.broken else ""
+            raise AliceError(f"there is no analysis {name!r}{nearest(name, owned) or failed}")
+        return owned[name]
+
+    def _owned(self) -> dict[str, tuple[type[Analysis], Plugin]]:
+        return {_name(cls): (cls, plugin) for plugin in self.all for cls in plugin.analyses}
+
+
+def build(*, third_party: bool = True, files: Iterable[Path] = (), environ: Mapping[str, str] = os.environ) -> Plugins:
+    """Load every plugin.
+
+    Args:
+        third_party: whether to look for installed plugins and into the folder of `ALICE_INTERP_PLUGINS`.
+        files: Python files to load as plugins, too.
+        environ: where `ALICE_INTERP_PLUGINS` and `ALICE_INTERP_LOAD_PLUGINS` are looked up.
+
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    loaded: list[Plugin] = []
+    for candidate in _candidates(third_party, files, environ):
+        loaded.append(_load(manager, candidate, loaded))
+    return Plugins(tuple(loaded))
+
+
+def _candidates(third_party: bool, files: Iterable[Path], environ: Mapping[str, str]) -> Iterator[Candidate]:
+    for module in BUILTIN:
+        yield Candidate(module.rpartition(".")[2], "", "built-in", module, partial(import_module, module))
+    yield from find_candidates(environ if third_party else None, files)
+
+
+def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plugin]) -> Plugin:
+    """Import a plugin, register it and ask what it adds; whatever goes wrong becomes its error."""
+    plugin = Plugin(candidate.name, candidate.version, candidate.origin, candidate.where)
+    started, module = perf_counter(), None
+    try:
+        with redirect_stdout(sys.stderr):  # what a plugin prints must not get between the lines of --json
+            module = candidate.load()
+            _check_version(module)
+            manager.register(module, f"{candidate.origin}: {candidate.where}")
+            manager.check_pending()  # a misspelt hook is an error, not silence
+            plugin = _ask(manager, module, plugin)
+        _check_clashes(plugin, before)
+    except (Exception, SystemExit) as error:  # whatever a stranger's module raises
+        if module is not None and manager.is_registered(module):
+            manager.unregister(module)
+        plugin = replace(plugin, analyses=(), corpora={}, error=_one_line(error))
+    return replace(plugin, seconds=perf_counter() - started)
+
+
+def _ask(manager: pluggy.PluginManager, module: Any, plugin: Plugin) -> Plugin:
+    """Call the hooks of one plugin alone, so that it is known whose answer it is."""
+    others = [other for other in manager.get_plugins() if other is not module]
+
+    def answers(hook: str) -> Iterator[Any]:
+        return (answer for answer in manager.subset_hook_caller(hook, others)() if answer is not None)
+
+    classes = [check_class(cls) for answer in answers("register_analyses") for cls in _list_of(answer)]
+    corpora: dict[str, Callable[..., Any]] = {}
+    for answer in answers("register_corpora"):
+        if not isinstance(answer, Mapping) or not all(isinstance(k, str) and callable(v) for k, v in answer.items()):
+            raise AliceError("register_corpora must return a dict from names to functions that open a corpus")
+        corpora |= answer
+    return replace(plugin, analyses=tuple(classes), corpora=corpora)
+
+
+def _list_of(answer: Any) -> list[Any]:
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise AliceError(f"register_analyses returned {answer!r}; return a list of classes")
+    return list(answer)
+
+
+def _check_version(module: Any) -> None:
+    wanted = getattr(module, hookspecs.API_ATTRIBUTE, hookspecs.API_VERSION)
+    if wanted != hookspecs.API_VERSION:
+        raise AliceError(
+            f"it was written for version {wanted!r} of the plugin interface, but this is version "
+            f"{hookspecs.API_VERSION}; get a release of it, or of alice-interp, that fits"
+        )
+
+
+def _check_clashes(plugin: Plugin, before: list[Plugin]) -> None:
+    """Refuse names that are taken, by an earlier plugin or by the plugin itself."""
+    for what, names_of in (("analysis", _analysis_names), ("corpus", lambda one: list(one.corpora))):
+        taken = {name: owner for owner in before for name in names_of(owner)}
+        for name in names_of(plugin):
+            if name in taken:
+                raise AliceError(f"two plugins register the {what} {name!r}: {taken[name]} and {plugin}; rename one")
+            taken[name] = plugin
+
+
+def _analysis_names(plugin: Plugin) -> list[str]:
+    return [_name(cls) for cls in plugin.analyses]
+
+
+def _name(cls: type[Analysis]) -> str:
+    return str(cls.name)  # on the class it is the text itself; the protocol can only describe instances
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, AliceError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

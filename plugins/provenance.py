@@ -1,0 +1,77 @@
+"""Where a result comes from, in full: what was run, on what, with what, by whom written, on which machine."""
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import torch
+
+from alice import fields
+from alice.plugins.analysis import Analysis
+from alice.plugins.context import RunContext
+from alice.plugins.manager import Plugin
+
+PACKAGES = ("alice-interp", "numpy", "plotly", "safetensors", "scikit-learn", "scipy", "torch", "transformer-lens")
+"""Packages whose version may change a result."""
+
+
+def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict[str, Any]:
+    """Return all that settles a result; the time, the machine and the duration come on top."""
+    return {
+        "analysis": analysis.name,
+        "options": fields.to_plain(analysis),
+        "seed": ctx.seed,
+        "checkpoint": _checkpoint(ctx),
+        "data": ctx.texts.provenance() if ctx.texts is not None else None,
+        "plugin": _plugin(plugin),
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+    }
+
+
+def describe_place(seconds: float) -> dict[str, Any]:
+    """Return what differs from run to run."""
+    machine = {
+        "name": platform.node(),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+    }
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": machine,
+        "duration": round(seconds, 3),
+    }
+
+
+def _checkpoint(ctx: RunContext) -> dict[str, Any] | None:
+    models = [one.named_model for one in ctx.each if one.named_model is not None]
+    if not models:
+        return None
+    if len(models) == 1:
+        return {"name": models[0].name, "sha256": models[0].fingerprint}
+    return {
+        "name": ", ".join(named.name for named in models),
+        "sha256": {named.name: named.fingerprint for named in models},
+    }
+
+
+def _plugin(plugin: Plugin | None) -> dict[str, str] | None:
+    if plugin is None:
+        return None
+    ours = plugin.origin == "built-in"
+    return {
+        "name": plugin.name,
+        "version": _version("alice-interp") if ours else plugin.version or "none",
+        "origin": plugin.origin,
+        "where": plugin.where,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,114 @@
+"""Where activations are kept, how much of them, and for how long.
+
+The room is `activations/` in the folder that `ALICE_INTERP_CACHE` names, or in `~/.cache/alice-interp`. It holds at
+most what `ALICE_INTERP_CACHE_LIMIT` says (8G if nothing). What was not used for a month goes, and so does, when room is
+needed, what was used longest ago. All of it can be computed again, so the whole folder may be deleted at any time.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from alice.errors import AliceError
+
+FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
+DEFAULT_LIMIT = "8G"
+DAYS_KEPT = 30
+HOURS_OF_A_DRAFT = 1
+"""A file that is being written is younger than this; an older one was left by a process that died."""
+FREE_AFTERWARDS = 256 * 2**20
+"""Bytes of the disk that are left to others."""
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def root(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of all stores, making it if need be; without a home it is among the temporary files."""
+    if given := environ.get(FOLDER_VARIABLE):
+        return make_folder(Path(given).expanduser() / "activations")
+    try:
+        return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
+    except (RuntimeError, AliceError):  # no home, or one that cannot be written to
+        return make_folder(Path(tempfile.gettempdir()) / f"alice-interp-{os.getuid()}" / "activations")
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise AliceError(
+            f"cannot keep activations in {folder} ({error.strerror}); set {FOLDER_VARIABLE} to a folder of yours"
+        ) from error
+    return folder
+
+
+def limit(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many bytes all stores together may have."""
+    text = environ.get(LIMIT_VARIABLE, "").strip() or DEFAULT_LIMIT
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text, re.IGNORECASE)
+    if not found:
+        raise AliceError(f"{LIMIT_VARIABLE}={text!r} is no size; write a number such as 500M or 8G")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def make_room(folder: Path, *, needed: int, what: str) -> None:
+    """Make the folder of a store of so many bytes, removing others for it; refuse too much before it is there."""
+    allowed = limit()
+    if needed > allowed:
+        raise AliceError(
+            f"keeping the activations of {what} needs {_readable(needed)}, but the limit is {_readable(allowed)}; "
+            f"ask for fewer texts or hooks, or set {LIMIT_VARIABLE} (now {_readable(allowed)}) to more"
+        )
+    make_folder(folder)
+    os.utime(folder)
+    _remove_drafts(folder)
+    _remove_others(folder, allowed - needed)
+    missing = needed - _size(folder)
+    free = shutil.disk_usage(folder).free
+    if missing > free - FREE_AFTERWARDS:
+        raise AliceError(
+            f"keeping the activations of {what} needs {_readable(missing)} more on the disk of {folder.parent}, which "
+            f"has {_readable(free)} left; free some space, or set {FOLDER_VARIABLE} to a folder on another disk"
+        )
+
+
+def _remove_others(folder: Path, room: int) -> None:
+    """Remove stores out of date, then the ones used longest ago until the rest fits into `room` bytes."""
+    others = sorted((path for path in folder.parent.iterdir() if path.is_dir() and path != folder), key=_used)
+    total = sum(map(_size, others))
+    for other in others:
+        if total > room or _used(other) < time.time() - DAYS_KEPT * 86400:
+            total -= _size(other)
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _remove_drafts(folder: Path) -> None:
+    for draft in folder.glob(".*.tmp"):
+        if _used(draft) < time.time() - HOURS_OF_A_DRAFT * 3600:
+            draft.unlink(missing_ok=True)
+
+
+def _used(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another process cleans up at the same time
+        return 0.0
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.glob("*"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def _readable(count: int) -> str:
+    unit = next((unit for unit in ("T", "G", "M", "K") if count >= _UNITS[unit]), "")
+    return f"{count / _UNITS[unit]:.1f} {unit}B" if unit else f"{count} bytes"

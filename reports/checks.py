@@ -1,0 +1,100 @@
+"""Checks of what goes into a result: each returns the value in plain form, or says in a sentence what to convert."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from alice.errors import AliceError
+
+Scalar = float | int | str | bool
+"""A number, a text or a yes/no."""
+Cell = float | int | str | bool | None
+"""A scalar, or nothing."""
+Array = npt.NDArray[Any]
+
+Checked = TypeVar("Checked")
+
+LONGEST_NAME = 80
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_ARRAY_KINDS = "biufcUSMm"
+"""Kinds of numpy arrays that are stored without pickle: truth, numbers, text, bytes and times."""
+
+
+def text(value: object, where: str) -> str:
+    """Return a string as a plain `str`."""
+    if not isinstance(value, str):
+        raise AliceError(f"{where} is {_kind(value)}; give a string")
+    return str.__str__(value)  # an enum member or np.str_ becomes the string it holds
+
+
+def name(value: object, where: str) -> str:
+    """Return a name that is safe as part of a file name and as an HTML id."""
+    given = text(value, f"a name in {where}")
+    if not _NAME.fullmatch(given) or len(given) > LONGEST_NAME:
+        raise AliceError(
+            f"{where} has the name {given[:LONGEST_NAME]!r}; names begin with a letter and have at most {LONGEST_NAME} "
+            "letters, digits, '_', '-' or '.'"
+        )
+    return given
+
+
+def label(value: object, where: str) -> str:
+    """Return a name that is only shown: one line of text, not empty."""
+    given = text(value, f"a name in {where}")
+    if not given.strip() or given.splitlines() != [given]:
+        raise AliceError(f"{where} has the name {given[:LONGEST_NAME]!r}; give one line of visible text")
+    return given
+
+
+def scalar(value: object, where: str) -> Scalar:
+    """Return a number, text or truth value as the plain Python type."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        return text(value, where)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    _refuse_tensor(value, where)
+    raise AliceError(f"{where} is {_kind(value)}; give an int, a float, a str or a bool")
+
+
+def cell(value: object, where: str) -> Cell:
+    """Return a scalar in plain form, or None."""
+    return None if value is None else scalar(value, where)
+
+
+def array(value: object, where: str) -> Array:
+    """Return a read-only copy of a numpy array that can be stored without pickle."""
+    _refuse_tensor(value, where)
+    if not isinstance(value, np.ndarray):
+        raise AliceError(f"{where} is {_kind(value)}; convert it with np.asarray")
+    if isinstance(value, np.ma.MaskedArray):
+        raise AliceError(f"{where} is a masked array; fill it with .filled(np.nan) or store the mask beside it")
+    if value.dtype.kind not in _ARRAY_KINDS:
+        raise AliceError(f"{where} has the dtype {value.dtype}; convert it to numbers, truth values or text")
+    copy = np.array(value, copy=True, subok=False)
+    copy.setflags(write=False)
+    return copy
+
+
+def mapping(value: object, where: str) -> Mapping[Any, Any]:
+    """Return a mapping; anything else is an error."""
+    if not isinstance(value, Mapping):
+        raise AliceError(f"{where} of a result is {_kind(value)}; give a dict from names to values")
+    return value
+
+
+def _refuse_tensor(value: object, where: str) -> None:
+    if type(value).__module__.partition(".")[0] == "torch":  # by name: this room does not import torch
+        raise AliceError(
+            f"{where} is a torch object; convert it with .item() for one number or .detach().cpu().numpy() for an array"
+        )
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"

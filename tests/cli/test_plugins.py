@@ -1,0 +1,79 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from workbench import write_plugin
+
+from alice.cli import main
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """No plugins but those of the test, and an empty folder to stand in."""
+    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def plugins(*arguments, code=0):
+    result = CliRunner().invoke(main, ["plugins", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def test_the_list_shows_what_each_plugin_adds(alone):
+    shown = plugins().stdout
+    assert "early_exit" in shown
+    assert "built-in" in shown
+    assert "early-exit" in shown
+    assert "corpus quotes" in shown
+
+
+def test_json_has_name_version_origin_analyses_load_time_and_error(alone):
+    write_plugin(alone / "good.py")
+    write_plugin(alone / "bad.py", source="print('noise')\nraise RuntimeError('no <b>luck</b>')")
+    listed = {p["name"]: p for p in json.loads(plugins("--json", "--plugin", "good.py", "--plugin", "bad.py").stdout)}
+    assert listed["good"]["analyses"] == {"count": "Count the texts."}
+    assert listed["good"]["error"] is None
+    assert listed["bad"]["error"] == "RuntimeError: no <b>luck</b>"
+    assert all(plugin["seconds"] >= 0 and plugin.keys() >= {"version", "origin", "where"} for plugin in listed.values())
+    assert listed["early_exit"]["origin"] == "built-in"
+
+
+def test_what_failed_is_told_below_the_table_as_it_is(alone):
+    write_plugin(alone / "bad.py", source="raise RuntimeError('[red]markup[/red]')")
+    shown = plugins("--plugin", "bad.py").stdout
+    assert "bad failed: RuntimeError: [red]markup[/red]" in shown
+
+
+def test_the_file_that_is_run_is_named_on_stderr(alone):
+    write_plugin(alone / "good.py")
+    assert plugins("--plugin", "good.py").stderr == "running the code in good.py, as --plugin asks\n"
+
+
+def test_a_new_project_passes_its_own_tests_and_loads(alone):
+    folder, advice = plugins("new", "word-lengths", "--out", "projects").stdout.splitlines()
+    assert folder == "projects/alice-interp-word-lengths"
+    assert "pip install -e" in advice
+    environment = os.environ | {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", f"{folder}/tests"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "2 passed" in done.stdout, done.stdout
+    listed = json.loads(plugins("--json", "--plugin", f"{folder}/alice_interp_word_lengths.py").stdout)
+    assert list(listed[-1]["analyses"]) == ["word-lengths"]
+
+
+def test_a_new_project_never_overwrites_and_needs_a_proper_name(alone):
+    plugins("new", "mine")
+    assert "is there already" in plugins("new", "alice-interp-mine", code=1).stderr
+    for name in ("../up", "Mine", "a b", "-x-", ""):
+        assert "is no name for a plugin" in plugins("new", "--", name, code=1).stderr
+    assert [path.name for path in alone.iterdir()] == ["alice-interp-mine"]
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(alone):
+    (alone / "file").write_text("")
+    assert "cannot write file/" in plugins("new", "mine", "--out", "file/deep", code=1).stderr

@@ -1,0 +1,204 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from workbench import save_checkpoint, save_texts, write_plugin
+
+from alice.cli import main
+from alice.plugins.manager import build
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """No plugins but those of the test."""
+    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+    monkeypatch.delenv("ALICE_INTERP_PLUGINS", raising=False)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a checkpoint, texts and a plugin, to stand in."""
+    save_checkpoint(tmp_path / "model")
+    save_texts(tmp_path / "texts.txt")
+    write_plugin(tmp_path / "mine.py")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(main, ["run", *arguments])
+    assert result.exit_code == code, result.output
+    return result
+
+
+DATA = ("--ckpt", "model", "--data", "texts.txt", "--split", "all")
+
+
+def document(result):
+    return json.loads((Path(result.stdout.splitlines()[-1]).parent / "result.json").read_text())
+
+
+def test_a_built_in_analysis_runs_and_says_where_its_report_is(place):
+    result = run("early-exit", *DATA, "--samples", "9", "--examples", "3")
+    headline, report = result.stdout.splitlines()
+    assert headline.startswith("SER: ")
+    assert Path(report).is_file()
+    assert document(result)["provenance"]["options"]["examples"] == [3]
+    assert result.stderr == ""
+
+
+def test_two_checkpoints_are_two_curves(place):
+    save_checkpoint(place / "other", "bijective")
+    result = run("early-exit", *DATA, "--ckpt", "other", "--samples", "5", "--examples", "0")
+    assert document(result)["provenance"]["checkpoint"]["name"] == "model, other"
+
+
+def test_a_plugin_file_gives_its_analysis_and_is_announced(place):
+    result = run("count", *DATA, "--plugin", "mine.py", "--samples", "3")
+    assert "texts: 3" in result.stdout
+    assert result.stderr == "running the code in mine.py, as --plugin asks\n"
+    provenance = document(result)["provenance"]
+    assert provenance["plugin"] == {"name": "mine", "version": "none", "origin": "file", "where": "mine.py"}
+
+
+@pytest.mark.parametrize("order", [("--plugin", "mine.py", "count"), ("--plugin=mine.py", "count")])
+def test_the_plugin_may_be_named_before_the_analysis(place, order):
+    assert "texts: 5" in run(*order, *DATA).stdout
+
+
+def test_the_seed_and_the_folder_are_the_users(place):
+    result = run("count", "--plugin", "mine.py", *DATA, "--seed", "4", "--out", "elsewhere")
+    assert document(result)["provenance"]["seed"] == 4
+    assert Path(result.stdout.splitlines()[-1]).is_relative_to(place / "elsewhere")
+
+
+def test_an_unknown_analysis_is_answered_with_the_nearest(place):
+    assert "there is no analysis 'erly-exit'; did you mean 'early-exit'?" in run("erly-exit", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (["early-exit", "--samples", "many"], 2, "Invalid value for '--samples': 'many' is not a valid integer."),
+        (["early-exit", "--samples", "0"], 1, "samples=0 leaves no text"),
+        (["early-exit"], 1, "early-exit needs a model; give --ckpt"),
+        (["count", "--plugin", "mine.py", "--ckpt", "a", "--ckpt", "b"], 1, "reads one checkpoint, not 2"),
+        (["all", "--ckpt", "a", "--ckpt", "b"], 1, "run all takes one checkpoint, not 2"),
+        (["all"], 1, "run all takes one checkpoint, not 0"),
+        (["early-exit", "--seed", "-1", "--ckpt", "a"], 2, "'--seed': -1"),
+    ],
+)
+def test_a_wrong_option_is_one_line_before_any_model_is_loaded(place, arguments, code, complaint):
+    program = (
+        f"import sys; from alice.cli import main\ntry: main(['run', *{arguments!r}])\n"
+        "except SystemExit as end: print(end.code, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{code} False\n"
+    assert complaint in done.stderr.splitlines()[-1]
+
+
+def test_a_checkpoint_that_is_not_there_is_one_line(place):
+    result = run("early-exit", "--ckpt", "nowhere", code=1)
+    assert result.stderr.startswith("alice-interp: error: there is no checkpoint 'nowhere'")
+    assert result.stderr.count("\n") == 1
+
+
+def test_help_lists_every_analysis_with_its_summary(place):
+    shown = " ".join(run("--plugin", "mine.py", "--help").stdout.split())
+    for cls in build(third_party=False).analyses.values():
+        assert str(cls.name) in shown
+    assert "count Count the texts." in shown
+    assert "More words" not in shown
+
+
+def test_the_help_of_an_analysis_shows_its_options_and_whose_it_is(place):
+    shown = run("count", "--plugin", "mine.py", "--help").stdout
+    assert "Texts to count." in shown
+    assert "[default: 5]" in shown
+    assert "From the plugin mine (mine.py)." in shown
+
+
+@pytest.mark.parametrize("arguments", [["run", "--help"], ["run", "early-exit", "--help"], ["plugins"]])
+def test_listing_and_help_come_without_torch(arguments):
+    program = (
+        f"import sys; from alice.cli import main\ntry: main({arguments!r})\n"
+        "except SystemExit as end: assert not end.code\n"
+        "print(sorted({'torch', 'plotly', 'scipy', 'transformer_lens'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_a_broken_plugin_is_reported_and_the_command_goes_on(place):
+    write_plugin(place / "broken.py", source="1 / 0")
+    result = run("count", "--plugin", "broken.py", "--plugin", "mine.py", *DATA)
+    assert "plugin broken (broken.py) did not load: ZeroDivisionError: division by zero" in result.stderr
+
+
+def test_a_plugin_file_that_is_not_there_is_reported(place):
+    assert "did not load: there is no file gone.py" in run("count", "--plugin", "gone.py", code=2).stderr
+
+
+def test_a_failing_analysis_is_one_line_and_exit_code_1(place):
+    write_plugin(place / "fails.py", name="fails", body="{}['missing']")
+    result = run("fails", "--plugin", "fails.py", *DATA, code=1)
+    assert result.stderr.splitlines()[-1] == (
+        "alice-interp: error: the analysis fails failed (KeyError: 'missing'); --debug shows where"
+    )
+    assert not (place / "runs").exists()
+
+
+def test_all_runs_every_analysis_for_one_checkpoint_and_tells_of_failures_at_the_end(place, monkeypatch):
+    write_plugin(place / "fails.py", name="fails", body="1 / 0")
+    write_plugin(place / "alone.py", name="alone", body="raise SystemExit('never run')")
+    source = (place / "alone.py").read_text().replace('name = "alone"', 'name = "alone"; checkpoints = "none"')
+    (place / "alone.py").write_text(source)
+    files = [part for name in ("fails.py", "mine.py", "alone.py") for part in ("--plugin", name)]
+    result = run("all", *files, *DATA, code=1)
+    runs = {path.name.rsplit("-", 3)[0] for path in (place / "runs").iterdir() if path.is_dir()}
+    assert runs == set(build(third_party=False).analyses) | {"count"}
+    assert "alice-interp: error: 1 of " in result.stderr
+    assert "analyses failed: fails (the analysis fails failed (ZeroDivisionError: division by zero)" in result.stderr
+    assert "the other reports are in runs" in result.stderr
+
+
+def test_all_succeeds_where_nothing_fails(place):
+    result = run("all", *DATA, "--plugin", "mine.py")
+    assert result.stdout.count("report.html") == 1 + len(build(third_party=False).analyses)
+
+
+def test_an_analysis_without_a_model_needs_none_and_takes_none(place):
+    source = (place / "mine.py").read_text()
+    source = source.replace("texts = sum(len(batch) for batch in ctx.sample(self.samples).batches)", "texts = 1")
+    (place / "mine.py").write_text(source.replace('name = "count"', 'name = "count"; checkpoints = "none"'))
+    result = run("count", "--plugin", "mine.py")
+    assert Path(result.stdout.splitlines()[-1]).parent.name.startswith("count-2")
+    assert document(result)["provenance"]["checkpoint"] is None
+    assert "leave --ckpt out" in run("count", "--plugin", "mine.py", "--ckpt", "model", code=1).stderr
+
+
+def test_a_corpus_of_a_plugin_is_read_by_its_name(place):
+    write_plugin(
+        place / "corpus.py",
+        source="""
+        from alice.plugins import hookimpl
+
+        @hookimpl
+        def register_corpora():
+            return {"mine": lambda alphabet: ["ONE TEXT", "ANOTHER TEXT"]}
+        """,
+    )
+    files = ("--plugin", "corpus.py", "--plugin", "mine.py")
+    result = run("count", *files, "--ckpt", "model", "--data", "mine", "--split", "all")
+    assert "texts: 2" in result.stdout
+    assert document(result)["provenance"]["data"]["source"] == "mine"
+
+
+def test_a_small_corpus_without_test_texts_says_what_to_do(place):
+    (place / "one.txt").write_text("A single sentence, all alone.\n")
+    result = run("early-exit", "--ckpt", "model", "--data", "one.txt", code=1)
+    assert "--split all takes every text" in result.stderr

@@ -1,0 +1,231 @@
+import json
+import sys
+import textwrap
+
+import pytest
+from workbench import write_plugin
+
+from alice.errors import AliceError
+from alice.plugins.manager import BUILTIN, build
+
+NOTHING = {"ALICE_INTERP_LOAD_PLUGINS": ""}
+
+
+def load(*files, **environ):
+    return build(files=files, environ=NOTHING | environ)
+
+
+def error_of(file):
+    return load(file).all[-1].error
+
+
+def analysis(body, decorator="@dataclass(frozen=True)", head=""):
+    """Return the source of a plugin with one class of this body."""
+    body = textwrap.indent(textwrap.dedent(body), "    ")
+    return (
+        "from dataclasses import dataclass\nfrom alice.plugins import hookimpl, Result\n"
+        f"{head}\n{decorator}\nclass Odd:\n{body}\n\n@hookimpl\ndef register_analyses():\n    return [Odd]\n"
+    )
+
+
+def install(folder, name, source, *, distribution=None, version="1.2"):
+    """Make a folder that looks like an installed distribution with an entry point."""
+    write_plugin(folder / f"{name}.py", source=source)
+    info = folder / f"{(distribution or name).replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution or name}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(f"[alice_interp]\n{name} = {name}\n")
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder on the path, for installed plugins."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        if name.startswith("installed"):
+            del sys.modules[name]
+
+
+def test_built_ins_come_first_and_all_load():
+    plugins = build(third_party=False).all
+    assert [plugin.where for plugin in plugins[: len(BUILTIN)]] == list(BUILTIN)
+    assert all(plugin.origin == "built-in" and plugin.error is None for plugin in plugins)
+    assert "early-exit" in build(third_party=False).analyses
+    assert "quotes" in build(third_party=False).corpora
+
+
+def test_a_file_is_loaded_with_its_analysis(tmp_path):
+    plugins = load(write_plugin(tmp_path / "mine.py"))
+    cls, plugin = plugins.find("count")
+    assert (plugin.name, plugin.origin, plugin.where) == ("mine", "file", str(tmp_path / "mine.py"))
+    assert plugin.seconds > 0
+    assert cls(samples=2).samples == 2
+
+
+def test_the_files_of_a_folder_are_loaded_but_not_the_private_ones(tmp_path):
+    write_plugin(tmp_path / "one.py", name="one")
+    write_plugin(tmp_path / "_two.py", name="two")
+    plugins = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path)})
+    assert "one" in plugins.analyses
+    assert "two" not in plugins.analyses
+    assert plugins.find("one")[1].origin == "folder"
+
+
+def test_a_folder_that_is_none_is_reported(tmp_path):
+    (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path / "nowhere")}).broken
+    assert "which is not a folder" in plugin.error
+
+
+def test_an_installed_plugin_is_found_with_its_distribution_and_version(site):
+    install(
+        site,
+        "installed_good",
+        analysis('"""Fine."""\nname = "good"\ndef run(self, ctx): ...'),
+        distribution="good-dist",
+    )
+    _, plugin = build(environ={}).find("good")
+    assert (plugin.name, plugin.version, plugin.origin) == ("installed_good", "1.2", "entry point")
+    assert plugin.where == "good-dist installed_good"
+
+
+def test_the_variable_limits_installed_plugins_by_either_name_and_empty_disables_all(site):
+    good = '"""Fine."""\nname = "{}"\ndef run(self, ctx): ...'
+    install(site, "installed_a", analysis(good.format("aa")), distribution="dist-a")
+    install(site, "installed_b", analysis(good.format("bb")), distribution="dist-b")
+
+    def found(limit):
+        return {"aa", "bb"} & build(environ={"ALICE_INTERP_LOAD_PLUGINS": limit}).analyses.keys()
+
+    assert found("installed_a") == {"aa"}
+    assert found("dist-b") == {"bb"}
+    assert found("installed_a, dist-b") == {"aa", "bb"}
+    assert found("") == set()
+    assert {"aa", "bb"} & build(third_party=False).analyses.keys() == set()
+
+
+def test_a_name_in_the_limit_that_is_not_installed_is_reported():
+    (plugin,) = build(environ={"ALICE_INTERP_LOAD_PLUGINS": "ghost"}).broken
+    assert (plugin.name, plugin.error) == ("ghost", "it is not installed")
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def f(:", "SyntaxError: "),
+        ("import no_such_module_at_all", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise ValueError('two\\nlines')", "ValueError: two lines"),
+        ("alice_interp_api = 99", "written for version 99 of the plugin interface, but this is version 1"),
+        (
+            "from alice.plugins import hookimpl\n@hookimpl\ndef register_analysis(): return []",
+            "unknown hook 'register_analysis'",
+        ),
+        (
+            "from alice.plugins import hookimpl\n@hookimpl\ndef register_analyses(extra): return []",
+            "hook 'register_analyses'",
+        ),
+        (
+            "from alice.plugins import hookimpl\n@hookimpl\ndef register_analyses(): return 3",
+            "returned 3; return a list",
+        ),
+        (
+            "from alice.plugins import hookimpl\n@hookimpl\ndef register_analyses(): return ['x']",
+            "'x', which is not a class",
+        ),
+        ("from alice.plugins import hookimpl\n@hookimpl\ndef register_analyses(): 1 / 0", "ZeroDivisionError"),
+        ("from alice.plugins import hookimpl\n@hookimpl\ndef register_corpora(): return ['a']", "must return a dict"),
+    ],
+)
+def test_a_broken_plugin_is_reported_in_one_line_and_the_others_stay(tmp_path, source, error):
+    broken, good = write_plugin(tmp_path / "broken.py", source=source), write_plugin(tmp_path / "good.py")
+    plugins = load(broken, good)
+    (plugin,) = plugins.broken
+    assert error in plugin.error
+    assert "\n" not in plugin.error
+    assert plugin.analyses == ()
+    assert {"count", "early-exit"} <= plugins.analyses.keys()
+
+
+@pytest.mark.parametrize(
+    ("source", "missing"),
+    [
+        (analysis('"""Doc."""\nname = "odd"\ndef run(self, ctx): ...', decorator=""), "is not a frozen dataclass"),
+        (
+            analysis('"""Doc."""\nname = "odd"\ndef run(self, ctx): ...', decorator="@dataclass"),
+            "is not a frozen dataclass",
+        ),
+        (analysis('name = "odd"\ndef run(self, ctx): ...'), "has no docstring"),
+        (analysis('"""Doc."""\ndef run(self, ctx): ...'), "has no name"),
+        (analysis('"""Doc."""\nname = "Odd One"\ndef run(self, ctx): ...'), "has the name 'Odd One'"),
+        (analysis('"""Doc."""\nname = "all"\ndef run(self, ctx): ...'), "has the name 'all'"),
+        (analysis('"""Doc."""\nname = "odd"'), "has no method run"),
+        (analysis('"""Doc."""\nname = "odd"\ndef run(self): ...'), "does not take exactly one argument"),
+        (analysis('"""Doc."""\nname = "odd"\nx: int\ndef run(self, ctx): ...'), "field 'x' without a default"),
+        (analysis('"""Doc."""\nname = "odd"\nx: dict = None\ndef run(self, ctx): ...'), "'x' has type dict"),
+        (analysis('"""Doc."""\nname = "odd"\nx: "Gone" = 1\ndef run(self, ctx): ...'), "type cannot be found"),
+        (analysis('"""Doc."""\nname = "odd"\nckpt: str = ""\ndef run(self, ctx): ...'), "field 'ckpt', which every"),
+        (analysis('"""Doc."""\nname = "odd"\ncheckpoints = "two"\ndef run(self, ctx): ...'), "checkpoints='two'"),
+    ],
+)
+def test_a_class_that_is_no_analysis_is_refused_with_what_is_missing(tmp_path, source, missing):
+    error = error_of(write_plugin(tmp_path / "odd.py", source=source))
+    assert error.startswith("the analysis Odd ")
+    assert missing in error
+
+
+def test_a_clash_of_names_breaks_the_later_plugin_and_names_both(tmp_path):
+    first, second = write_plugin(tmp_path / "first.py"), write_plugin(tmp_path / "second.py")
+    plugins = load(first, second)
+    (plugin,) = plugins.broken
+    assert plugin.name == "second"
+    assert plugin.error.startswith("two plugins register the analysis 'count': first (file, ")
+    assert str(second) in plugin.error
+    assert plugins.find("count")[1].name == "first"
+
+
+def test_nobody_takes_the_name_of_a_built_in(tmp_path):
+    plugins = load(write_plugin(tmp_path / "thief.py", name="early-exit"))
+    assert "early_exit (built-in" in plugins.broken[0].error
+    assert plugins.find("early-exit")[1].origin == "built-in"
+
+
+def test_a_corpus_of_a_plugin_is_found_and_the_name_quotes_is_taken(tmp_path):
+    source = "from alice.plugins import hookimpl\n@hookimpl\ndef register_corpora(): return {%r: lambda alphabet: []}"
+    plugins = load(
+        write_plugin(tmp_path / "a.py", source=source % "mine"),
+        write_plugin(tmp_path / "b.py", source=source % "quotes"),
+    )
+    assert plugins.corpora["mine"](None) == []
+    assert "register the corpus 'quotes'" in plugins.broken[0].error
+
+
+def test_two_files_of_one_name_are_two_plugins(tmp_path):
+    (tmp_path / "sub").mkdir()
+    files = write_plugin(tmp_path / "same.py", name="one"), write_plugin(tmp_path / "sub" / "same.py", name="two")
+    assert {"one", "two"} <= load(*files).analyses.keys()
+
+
+def test_what_a_plugin_prints_goes_to_stderr(tmp_path, capsys):
+    load(write_plugin(tmp_path / "chatty.py", source="print('hello')"))
+    assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_nothing_is_kept_from_one_build_to_the_next(tmp_path):
+    load(write_plugin(tmp_path / "mine.py"))
+    assert "count" not in load().analyses
+
+
+def test_an_unknown_analysis_is_answered_with_the_nearest():
+    with pytest.raises(AliceError, match="no analysis 'early-exits'; did you mean 'early-exit'"):
+        build(third_party=False).find("early-exits")
+
+
+def test_names_that_are_html_survive_as_they_are(tmp_path):
+    plugins = load(write_plugin(tmp_path / "<b>x<!-- .py"))
+    assert json.dumps([plugin.name for plugin in plugins.all])
+    assert plugins.all[-1].name == "<b>x<!-- "

@@ -1,0 +1,120 @@
+"""The kit for authors lets a good analysis pass and catches each way of being a bad one."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+
+from alice.errors import AliceError
+from alice.plugins import Result, RunContext
+from alice.plugins.testing import check_analysis
+
+EVERY_LAYER = "blocks.*.hook_resid_post"
+
+
+@dataclass(frozen=True)
+class Good:
+    """The mean of the residual stream."""
+
+    name = "good"
+    samples: int = 500
+    side: Literal["left", "right"] = "left"
+
+    def run(self, ctx):
+        total = 0.0
+        for batch, cache in ctx.sample(self.samples).activations(EVERY_LAYER):
+            total += float(cache["blocks.1.hook_resid_post"][batch.mask].sum())
+        return Result("Good", metrics={"total": total, "draw": ctx.rng.random()})
+
+
+def bad(run, **fields):
+    """Return an analysis like the good one with another run."""
+    body = {"run": run, "__doc__": "A bad one.", "__annotations__": {name: hint for name, (hint, _) in fields.items()}}
+    return dataclass(frozen=True)(type("Bad", (Good,), body | {name: default for name, (_, default) in fields.items()}))
+
+
+def test_the_fixtures_are_there(tiny_alice, run_context):
+    assert tiny_alice.config.n_layers == 2
+    assert isinstance(run_context, RunContext)
+    assert run_context.model is tiny_alice
+    assert sum(len(batch) for batch in run_context.batches) == 24
+
+
+def test_a_good_analysis_passes_with_any_options(check_analysis):
+    check_analysis(Good, side="right")
+
+
+def test_a_class_that_is_no_analysis_is_refused():
+    with pytest.raises(AliceError, match="is not a frozen dataclass"):
+        check_analysis(int)
+
+
+@pytest.mark.parametrize("draw", [np.random.random, torch.rand], ids=["numpy", "torch"])
+def test_randomness_from_elsewhere_is_caught_unless_the_runner_sets_it(draw):
+    cls = bad(lambda self, ctx: Result("Random", metrics={"draw": float(draw(1)[0])}))
+    if draw is torch.rand:
+        check_analysis(cls, variants=("base",))
+        return
+    with pytest.raises(AssertionError, match="two runs with the same seed differ"):
+        check_analysis(cls, variants=("base",))
+
+
+def test_a_hook_left_behind_is_caught():
+    def run(self, ctx):
+        ctx.model.add_hook("hook_embed", lambda value, hook: value)
+        return Result("Hooked")
+
+    with pytest.raises(AssertionError, match="it leaves a hook on hook_embed"):
+        check_analysis(bad(run), variants=("base",))
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda cache: cache["blocks.0.hook_resid_post"],
+        lambda cache: cache["blocks.0.hook_resid_post"][:, 0],
+        lambda cache: cache["blocks.0.hook_resid_post"].numpy().copy(),
+    ],
+    ids=["tensor", "view", "array"],
+)
+def test_keeping_the_activations_of_all_texts_is_caught(keep):
+    def run(self, ctx):
+        kept = [keep(cache) for _, cache in ctx.sample(self.samples).activations(EVERY_LAYER)]
+        return Result("Hoarder", metrics={"batches": len(kept)})
+
+    with pytest.raises(AssertionError, match=r"memory grows by .* bytes a text"):
+        check_analysis(bad(run), variants=("base",))
+
+
+def test_keeping_what_the_store_gives_is_caught_and_nothing_is_left_in_the_users_cache(tmp_path, monkeypatch):
+    def run(self, ctx):
+        kept = [cache for _, cache in ctx.sample(self.samples).store(EVERY_LAYER)]
+        return Result("Hoarder", metrics={"batches": len(kept)})
+
+    monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "mine"))
+    with pytest.raises(AssertionError, match=r"memory grows by .* bytes a text"):
+        check_analysis(bad(run), variants=("base",))
+    assert not (tmp_path / "mine").exists()
+
+
+def test_keeping_a_number_for_each_text_is_fine():
+    def run(self, ctx):
+        means = [float(row.mean()) for _, cache in ctx.activations("hook_embed") for row in cache["hook_embed"]]
+        return Result("Numbers", arrays={"means": np.array(means)})
+
+    check_analysis(bad(run), variants=("base",))
+
+
+def test_an_analysis_without_a_model_can_be_checked():
+    cls = type("Alone", (Good,), {"checkpoints": "none", "run": lambda self, ctx: Result("Alone")})
+    cls.__doc__ = "Alone."
+    check_analysis(cls)
+
+
+def test_options_that_do_not_come_back_are_caught():
+    cls = bad(lambda self, ctx: Result("Options"), when=(str, ""))
+    cls.__eq__ = lambda self, other: self is other
+    with pytest.raises(AssertionError, match="come back as"):
+        check_analysis(cls)

@@ -1,0 +1,190 @@
+"""The pages in a real browser, from disk and served."""
+
+import shutil
+
+import pytest
+
+from alice.reports import Result
+from alice.reports.archive import read_run
+from alice.reports.csv_text import figure_csv, table_csv
+from alice.reports.html import write_report
+from alice.reports.publish import publish
+from alice.reports.server import serving
+
+LIGHT_TEXT, DARK_TEXT = "rgb(51, 58, 65)", "rgb(205, 211, 217)"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, result):
+    folder = tmp_path_factory.mktemp("gallery") / "runs"
+    provenance = {"analysis": "early-exit", "checkpoint": "tiny", "time": "2026-11-16T07:30:00"}
+    publish(folder / "one", result, provenance)
+    publish(folder / "two", Result("Depth", metrics={"layers": 12}), {**provenance, "analysis": "depth"})
+    write_report(read_run(folder / "one"), out=folder.parent / "standalone.html", standalone=True)
+    return folder
+
+
+@pytest.fixture(params=["beside the gallery", "standalone"])
+def any_report(runs, request):
+    return runs.parent / "standalone.html" if request.param == "standalone" else runs / "one" / "report.html"
+
+
+@pytest.fixture
+def report(runs):
+    return runs / "one" / "report.html"
+
+
+def test_every_figure_is_drawn_from_disk_without_error_and_without_network(browser, any_report, result):
+    browser.open(any_report)
+    count = "return [...document.querySelectorAll('.plot')].map(plot => plot.querySelectorAll(arguments[0]).length)"
+    assert browser.js(count, ".main-svg") == [3] * len(result.figures)
+    assert browser.js(count, ".scatterlayer .trace") == [3, 0, 0, 0, 2, 1]  # a band and two lines; points and a fit
+    assert browser.js(count, ".heatmaplayer image") == [0, 1, 1, 0, 0, 0]
+    assert browser.js(count, ".barlayer .point") == [0, 0, 0, 26, 0, 0]
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def visible_step(browser):
+    return browser.js(
+        "const plot = document.querySelector('#figure-key .plot');"
+        "return plot._fullData.findIndex(trace => trace.visible === true)"
+    )
+
+
+def test_the_layer_slider_moves_with_pointer_and_keys(browser, report):
+    from selenium.webdriver import ActionChains, Keys
+
+    browser.open(report)
+    assert visible_step(browser) == 1
+    rail = browser.find("#figure-key .slider-rail-touch-rect")
+    end = int(rail.size["width"] * 0.45)
+    ActionChains(browser.driver).move_to_element_with_offset(rail, end, 0).click().perform()
+    browser.wait_for(lambda: visible_step(browser) == 2)
+    browser.find("#figure-key .plot").send_keys(Keys.ARROW_LEFT)
+    browser.wait_for(lambda: visible_step(browser) == 1)
+    browser.find("#figure-key .plot").send_keys(Keys.ARROW_LEFT)
+    browser.wait_for(lambda: visible_step(browser) == 0)
+    browser.wait_for(lambda: browser.find("#figure-key .slider-label").text == "layer 0")
+    assert browser.complaints() == []
+
+
+def test_the_csv_that_is_downloaded_is_the_data(browser, any_report, result):
+    browser.open(any_report)
+    browser.find("#figure-key [data-save=csv]").click()
+    browser.find("#table-texts [data-save=csv]").click()
+    assert browser.downloaded("key.csv").decode() == figure_csv(result.figures["key"])
+    assert browser.downloaded("texts.csv").decode() == table_csv(result.tables["texts"])
+
+
+def test_a_figure_is_saved_as_svg_and_png_from_its_own_toolbar(browser, any_report):
+    browser.open(any_report)
+    browser.find('#figure-error [data-title="Download as SVG"]').click()
+    svg = browser.downloaded("error.svg").decode()
+    assert svg.startswith("<svg")
+    assert "bijective" in svg
+    assert LIGHT_TEXT in svg
+    browser.find('#figure-error [data-title="Download as PNG"]').click()
+    assert browser.downloaded("error.png").startswith(b"\x89PNG")
+    assert browser.complaints() == []
+
+
+def test_no_toolbar_leads_to_a_company(browser, report):
+    browser.open(report)
+    titles = browser.js("return [...document.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)")
+    assert "Download as SVG" in titles
+    assert not [title for title in titles if "loud" in title or "Share" in title or "Plotly" in title]
+
+
+def look(browser):
+    return browser.js(
+        "const plot = document.querySelector('#figure-error .plot');"
+        "const page = getComputedStyle(document.body).backgroundColor;"
+        "return [page, getComputedStyle(plot.querySelector('.xtick text')).fill, plot.offsetHeight]"
+    )
+
+
+def test_the_theme_is_switched_with_the_figures_and_remembered(browser, report):
+    browser.open(report)
+    light = look(browser)
+    assert light[1] == LIGHT_TEXT
+    browser.find(".theme-toggle").click()
+    browser.wait_for(lambda: look(browser)[1] == DARK_TEXT)
+    dark = look(browser)
+    assert dark[0] == "rgb(20, 23, 27)"
+    assert dark[2] == light[2]
+    browser.open(report)
+    assert look(browser) == dark
+    browser.find(".theme-toggle").click()
+    browser.wait_for(lambda: look(browser) == light)
+
+
+def test_paper_is_light_and_the_page_is_itself_again_afterwards(browser, report):
+    browser.open(report)
+    browser.find(".theme-toggle").click()
+    browser.wait_for(lambda: look(browser)[1] == DARK_TEXT)
+    before = look(browser)
+    browser.js(
+        "window.seen = [];"
+        "const text = () => getComputedStyle(document.querySelector('#figure-error .xtick text')).fill;"
+        "matchMedia('print').addEventListener('change', () => window.seen.push(text()))"
+    )
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    assert printed["data"].startswith("JVBERi0")  # %PDF-
+    assert browser.js("return window.seen[0]") == LIGHT_TEXT
+    browser.wait_for(lambda: look(browser) == before)
+    browser.find(".theme-toggle").click()
+
+
+def test_tables_are_sorted_by_a_click(browser, report):
+    browser.open(report)
+    order = "return [...document.querySelectorAll('#table-texts tbody tr')].map(row => row.cells[0].textContent)"
+    browser.find("#table-texts th button").click()
+    browser.find("#table-texts th button").click()
+    assert browser.js(order) == ["2", "1", "0"]
+    assert browser.find("#table-texts th").get_attribute("aria-sort") == "descending"
+
+
+def test_the_page_fits_a_narrow_window(browser, report):
+    size = {"width": 380, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.open(report)
+        assert browser.js("return document.documentElement.scrollWidth") == 380
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_the_gallery_filters_and_leads_to_the_reports(browser, runs, report):
+    browser.open(runs / "index.html")
+    shown = "return [...document.querySelectorAll('.card:not([hidden]) h2')].map(title => title.textContent)"
+    assert browser.js(shown) == ["Depth", "Early exit — ünïcode"]
+    assert browser.js("return document.querySelectorAll('svg.sketch polyline').length") == 2
+    browser.find("#filter-text").send_keys("TINY dep")
+    assert browser.js(shown) == ["Depth"]
+    assert browser.find("#filter-count").text == "1 of 2 reports"
+    for _ in "TINY dep":
+        browser.find("#filter-text").send_keys("\b")
+    browser.find("#filter-analysis").send_keys("early-exit")
+    assert browser.js(shown) == ["Early exit — ünïcode"]
+    assert browser.complaints() == []
+    assert browser.requests() == []
+    browser.find(".card:not([hidden]) a").click()
+    browser.wait_for(lambda: browser.driver.current_url == report.as_uri())
+
+
+def test_a_page_without_its_drawing_script_says_so(browser, report, tmp_path):
+    alone = tmp_path / "moved" / "report.html"
+    alone.parent.mkdir()
+    shutil.copy(report, alone)
+    browser.driver.get(alone.as_uri())
+    browser.wait_for(lambda: "plotly.min.js" in browser.find("#figure-error p.undrawn").text)
+
+
+def test_the_served_gallery_draws_under_the_policy_of_the_server(browser, runs):
+    with serving(runs) as server:
+        browser.open(server.url)
+        browser.open(server.url + "one/report.html")
+        assert browser.js("return document.querySelectorAll('.plot[data-drawn]').length") == 6
+        assert browser.complaints() == []
+        assert [url for url in browser.requests() if not url.startswith(server.url)] == []

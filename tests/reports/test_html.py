@@ -1,0 +1,232 @@
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from alice.reports import Figure, Result, Table, plotly_script
+from alice.reports.archive import StoredRun, read_run, write_run
+from alice.reports.html import ROWS_SHOWN, render_report, write_report
+from alice.reports.plot_json import harmless_text, script_json
+
+EVIL = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>'\"&\u2028"
+
+
+class Page(HTMLParser):
+    """The tags of a page, the text of its JSON elements by id, and all other text."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.tags, self.data, self.words, self.open = [], {}, [], None
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open = (
+            dict(attrs).get("id") if ("type", "application/json") in attrs else None if tag != "script" else False
+        )
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open:
+            self.data[self.open] = data
+        elif self.open is None:
+            self.words.append(data)
+
+
+def page_of(tmp_path, result, provenance=None, **options):
+    return Page(render_report(StoredRun(tmp_path, result, provenance or {}), **options))
+
+
+def test_a_report_says_what_the_result_says(tmp_path, result, provenance):
+    words = " ".join(page_of(tmp_path, result, provenance).words)
+    for said in (
+        result.title,
+        "A paragraph.",
+        "Another.",
+        "Small samples.",
+        "Error by layer.",
+        "tiny",
+        "2026-11-16 07:30",
+    ):
+        assert said in words
+
+
+def test_every_figure_and_table_is_numbered(tmp_path, result):
+    words = [word.strip() for word in page_of(tmp_path, result).words]
+    assert [word for word in words if word.startswith("Figure ")] == [f"Figure {number}." for number in range(1, 7)]
+    assert "Table 1." in words
+
+
+def test_the_headline_is_marked_and_numbers_are_short(tmp_path):
+    page = page_of(tmp_path, Result("T", metrics={"a": 1 / 3, "b": 2}, headline="b"))
+    cards = [attrs["class"] for tag, attrs in page.tags if tag == "div" and attrs.get("class", "").startswith("metric")]
+    assert cards == ["metric", "metric headline"]
+    assert "0.3333" in page.words
+
+
+def test_the_csv_in_the_page_is_the_data_of_the_figure(tmp_path, result):
+    page = page_of(tmp_path, result)
+    assert json.loads(page.data["figure-own-data"])["csv"] == "a\n1.5\n"
+    rows = list(csv.DictReader(io.StringIO(json.loads(page.data["figure-error-data"])["csv"])))
+    assert float(rows[1]["y"]) == result.figures["error"].figure.data[1].y[1]
+
+
+def test_a_short_report_has_no_contents_list_and_a_long_one_has(tmp_path, result):
+    assert not [tag for tag, _ in page_of(tmp_path, Result("T")).tags if tag == "nav"]
+    page = page_of(tmp_path, result)
+    links = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a" and attrs["href"].startswith("#")]
+    identifiers = [attrs["id"] for _, attrs in page.tags if attrs.get("id")]
+    assert set(links) <= set(identifiers)
+    assert len(identifiers) == len(set(identifiers))
+    assert "figure-error" in links
+
+
+def test_a_long_table_is_cut_on_the_page_and_whole_in_the_csv(tmp_path):
+    page = page_of(tmp_path, Result("T", tables={"t": Table(["n"], [[number] for number in range(ROWS_SHOWN + 7)])}))
+    assert sum(tag == "tr" for tag, _ in page.tags) == ROWS_SHOWN + 1
+    assert len(json.loads(page.data["table-t-data"])["csv"].splitlines()) == ROWS_SHOWN + 8
+    assert "has 7 more" in " ".join(page.words)
+
+
+def hostile_result():
+    figure = go.Figure(
+        go.Bar(
+            x=[EVIL, '<a href="javascript:window.pwned=1">x</a>'],
+            y=[1, 2],
+            name=EVIL,
+            text=[EVIL, EVIL],
+            hovertext=EVIL,
+        ),
+        layout={
+            "title": {"text": EVIL},
+            "annotations": [{"text": EVIL}],
+            "xaxis": {"title": {"text": EVIL}},
+            "meta": EVIL,
+        },
+    )
+    return Result(
+        EVIL.replace("\u2028", ""),
+        EVIL,
+        caveats=[EVIL, EVIL],
+        metrics={EVIL.replace("\u2028", ""): EVIL, "long": EVIL * 3},
+        tables={"t": Table([EVIL.replace("\u2028", "")], [[EVIL]], EVIL)},
+        figures={"f": Figure(figure, EVIL, Table([EVIL.replace("\u2028", "")], [[EVIL]]))},
+        arrays={"a": np.zeros(1)},
+    )
+
+
+def hostile_provenance():
+    return {"analysis": EVIL, "checkpoint": {"name": EVIL}, "time": EVIL, EVIL: {EVIL: [EVIL, {EVIL: EVIL}]}}
+
+
+@pytest.mark.parametrize("address", ["..", None])
+def test_no_text_becomes_an_element(tmp_path, address):
+    plain = page_of(tmp_path, result_like(hostile_result()), {"a": {"b": "c"}}, address=address)
+    page = page_of(tmp_path, hostile_result(), hostile_provenance(), address=address)
+    allowed = {tag for tag, _ in plain.tags}
+    assert {tag for tag, _ in page.tags} <= allowed
+    assert "img" not in allowed
+    assert sum(tag == "script" for tag, _ in page.tags) == sum(tag == "script" for tag, _ in plain.tags)
+    assert not [name for _, attrs in page.tags for name in attrs if name.startswith("on")]
+
+
+def result_like(result):
+    """The same shape of result, harmless."""
+    return Result(
+        "T", "S", caveats=["c", "c"], metrics={"a": "a", "long": "b"}, tables={"t": Table(["a"], [["a"]], "c")},
+        figures={"f": Figure(go.Figure(go.Bar(y=[1])), "c")}, arrays={"a": np.zeros(1)},
+    )  # fmt: skip
+
+
+@given(st.text())
+def test_json_in_a_page_has_no_sign_that_html_knows(text):
+    written = script_json({"text": text})
+    assert not set(written) & set("<>&\u2028\u2029")
+    assert json.loads(written)["text"] == re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+@given(st.text(alphabet=st.sampled_from(list("<>/abrsuipn =\"'&;:#")), max_size=40))
+def test_only_tags_that_set_type_are_left_in_the_text_of_a_figure(text):
+    tags = re.findall(r"<[^<>]*>", harmless_text(text))
+    assert all(
+        re.fullmatch(r"</?(b|i|u|s|em|sup|sub|extra|span|br)( ?/)?>|<span style=[^<>()]*>", tag, re.I) for tag in tags
+    )
+
+
+@pytest.mark.parametrize(
+    ("given_text", "kept"),
+    [
+        ("%{y}<br><b>x</b><extra></extra>", "%{y}<br><b>x</b><extra></extra>"),
+        ("p < 0.05", "p &lt; 0.05"),
+        ('<a href="javascript:x">y</a>', '&lt;a href="javascript:x">y&lt;/a>'),
+        ('<span style="color: red">y</span>', '<span style="color: red">y</span>'),
+        ('<span style="background:url(http://x)">y</span>', '&lt;span style="background:url(http://x)">y</span>'),
+        ("<b onclick=x>", "&lt;b onclick=x>"),
+        ("<<a>b>", "&lt;&lt;a>b>"),
+    ],
+)
+def test_text_of_figures(given_text, kept):
+    assert harmless_text(given_text) == kept
+
+
+def test_the_policy_names_scripts_by_hash_and_allows_no_connection(tmp_path, result):
+    page = page_of(tmp_path, result)
+    (policy,) = [attrs["content"] for tag, attrs in page.tags if attrs.get("http-equiv") == "Content-Security-Policy"]
+    directives = dict(directive.split(" ", 1) for directive in policy.split("; "))
+    assert directives["default-src"] == "'none'"
+    assert re.fullmatch(r"('(sha256|nonce)-[\w+/=]+' ?)+", directives["script-src"])
+    assert "connect-src" not in directives
+    assert not re.search("https?:", policy)
+
+
+def test_no_page_refers_to_the_network(tmp_path, result, provenance):
+    for _, attrs in page_of(tmp_path, result, provenance).tags:
+        for name in ("src", "href"):
+            assert not (attrs.get(name) or "").startswith(("http", "//"))
+
+
+def test_half_a_surrogate_pair_can_be_written(tmp_path):
+    run = write_run(
+        tmp_path, Result("T\ud800" if "T\ud800".isprintable() else "T", "a\udc80"), {"options": {"p": "\udcff"}}
+    )
+    text = write_report(run, standalone=True).read_text(encoding="utf-8")
+    assert "a\ufffd" in text
+
+
+def test_the_drawing_script_is_put_once_beside_the_runs(tmp_path, result, provenance):
+    folder = tmp_path / "runs" / "one"
+    folder.mkdir(parents=True)
+    write_report(write_run(folder, result, provenance))
+    script = tmp_path / "runs" / plotly_script.FILE
+    assert script.read_text(encoding="utf-8") == plotly_script.source()
+    assert 'src="../plotly.min.js"' in (folder / "report.html").read_text(encoding="utf-8")
+    assert sorted(path.name for path in folder.iterdir()) == ["arrays.npz", "report.html", "result.json"]
+
+
+def test_a_report_written_elsewhere_finds_the_script(tmp_path, result):
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    run = write_run(tmp_path / "runs" / "one", result, {})
+    out = write_report(run, out=tmp_path / "page.html")
+    assert 'src="runs/plotly.min.js"' in out.read_text(encoding="utf-8")
+
+
+def test_a_standalone_report_needs_no_other_file(tmp_path, result):
+    run = write_run(tmp_path, result, {})
+    text = write_report(run, out=tmp_path / "page.html", standalone=True).read_text(encoding="utf-8")
+    assert plotly_script.source() in text
+    assert "<script src" not in text
+    assert not (tmp_path.parent / plotly_script.FILE).exists()
+
+
+def test_rendering_again_gives_the_same_page(tmp_path, result, provenance):
+    run = write_run(tmp_path, result, provenance)
+    assert render_report(read_run(tmp_path)) == render_report(run)

@@ -1,0 +1,164 @@
+import http.client
+import socket
+
+import pytest
+
+from alice.errors import AliceError
+from alice.reports import Result, plotly_script
+from alice.reports.publish import publish
+from alice.reports.server import GalleryServer, locate, serving
+
+
+@pytest.fixture
+def runs(tmp_path, result, provenance):
+    publish(tmp_path / "runs" / "one", result, provenance)
+    (tmp_path / "secret.json").write_text("secret")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def server(runs):
+    with serving(runs) as running:
+        yield running
+
+
+def ask(server, path, *, method="GET", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    try:
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, dict(answer.headers), answer.read()
+    finally:
+        connection.close()
+
+
+def test_the_gallery_and_the_reports_are_served(server):
+    for path in ("/", "/index.html", "/one/report.html"):
+        status, headers, body = ask(server, path)
+        assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        assert "Early exit — ünïcode" in body.decode()
+    assert ask(server, "/one/result.json")[0] == 200
+    assert ask(server, "/one/arrays.npz")[0] == 200
+
+
+def test_it_listens_on_this_machine_only(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.url == f"http://127.0.0.1:{server.server_port}/"
+
+
+def test_a_new_run_appears_on_reload(server, runs):
+    assert b"Brand new" not in ask(server, "/")[2]
+    publish(runs / "two", Result("Brand new"), {})
+    assert b"Brand new" in ask(server, "/")[2]
+
+
+def test_the_folder_is_not_written_to(runs, server):
+    (runs / "index.html").unlink()
+    ask(server, "/")
+    assert not (runs / "index.html").exists()
+
+
+def test_the_drawing_script_is_ours_whatever_lies_in_the_folder(server, runs):
+    (runs / plotly_script.FILE).write_text("/** plotly.js v999.0.0 */ window.pwned = 1")
+    assert ask(server, "/plotly.min.js")[2].decode() == plotly_script.source()
+
+
+def test_a_report_of_an_older_design_is_rendered_anew(server, runs):
+    (runs / "one" / "report.html").write_text("<script>old</script>")
+    assert b"Early exit" in ask(server, "/one/report.html")[2]
+
+
+def test_head_sends_the_length_but_no_body(server):
+    status, headers, body = ask(server, "/one/report.html", method="HEAD")
+    assert (status, body) == (200, b"")
+    assert int(headers["Content-Length"]) > 1000
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT"])
+def test_only_reading_is_allowed(server, method):
+    assert ask(server, "/", method=method)[0] == 501
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost.evil.example", "", "127.0.0.1:1"]
+)
+def test_a_foreign_host_is_refused(server, host):
+    status, _, body = ask(server, "/", Host=host)
+    assert (status, body) == (403, b"Forbidden\n")
+
+
+def test_localhost_is_this_machine(server):
+    assert ask(server, "/", Host=f"localhost:{server.server_port}")[0] == 200
+
+
+def test_a_request_without_a_host_is_refused(server):
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert b" 403 " in connection.recv(1000)
+
+
+@pytest.mark.parametrize("path", ["/", "/one/report.html", "/nowhere", "/plotly.min.js"])
+def test_every_answer_is_guarded(server, path):
+    headers = ask(server, path)[1]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-")
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    assert "frame-ancestors 'none'" in policy
+
+
+OUTSIDE = [
+    "/../secret.json", "/%2e%2e/secret.json", "/..%2fsecret.json", "/%2e%2e%2fsecret.json", "/one/../../secret.json",
+    "/..\\secret.json", "/..%5csecret.json", "/one/..%5c..%5csecret.json", "/%252e%252e/secret.json", "//secret.json",
+    "/one//report.html", "/./one/../../secret.json", "/link.json", "/linked/secret.json", "/one/result.json%00.html",
+    "/%c0%ae%c0%ae/secret.json", "/%ff.json", "secret.json", "http://evil.example/../secret.json", "/one", "/one/",
+    "/.hidden/result.json", "/.hidden.json", "/one/notes.txt", "/one/evil.js", "/etc/passwd", "/nowhere",
+    "/C:/secret.json", "/" + "a" * 5000 + ".json", "/%", "/one/%2e/report.html", "/one/report.html/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_nothing_outside_or_hidden_or_strange_is_served(server, runs, path):
+    (runs / "link.json").symlink_to(runs.parent / "secret.json")
+    (runs / "linked").symlink_to(runs.parent)
+    (runs / ".hidden").mkdir()
+    (runs / ".hidden" / "result.json").write_text("secret")
+    (runs / ".hidden.json").write_text("secret")
+    (runs / "one" / "notes.txt").write_text("secret")
+    (runs / "one" / "evil.js").write_text("secret")
+    status, _, body = ask(server, path)
+    assert status == (403 if path.startswith("http:") else 404)
+    assert b"secret" not in body
+    assert b"Directory listing" not in body
+
+
+def test_a_link_that_stays_inside_is_served(runs):
+    (runs / "latest").symlink_to(runs / "one")
+    assert locate(runs.resolve(), "/latest/report.html") is not None
+
+
+def test_a_loop_of_links_is_not_followed(runs):
+    (runs / "loop").symlink_to(runs / "loop")
+    assert locate(runs.resolve(), "/loop/result.json") is None
+
+
+def test_garbage_does_not_end_the_server(server):
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(b"\x00\xff\x00 nonsense\r\n\r\n")
+        connection.recv(1000)
+    assert ask(server, "/")[0] == 200
+
+
+def test_a_missing_folder_is_told(tmp_path):
+    with pytest.raises(AliceError, match="there is no folder"):
+        GalleryServer(tmp_path / "nowhere")
+
+
+def test_a_port_that_is_taken_is_told(server, runs):
+    with pytest.raises(AliceError, match="choose another with --port"):
+        GalleryServer(runs, port=server.server_port)

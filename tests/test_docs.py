@@ -1,0 +1,66 @@
+"""The documentation says what the code does, and all of it."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from workbench import save_checkpoint, save_texts
+
+from alice.cli import main
+from alice.plugins import hookspecs
+from alice.plugins.manager import build
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+ANALYSES = build(third_party=False).analyses
+
+
+def hooks():
+    """Return every hook with its arguments, as in `register_analyses()`."""
+    functions = inspect.getmembers(hookspecs, inspect.isfunction)
+    marked = [(name, function) for name, function in functions if hasattr(function, f"{hookspecs.PROJECT}_spec")]
+    return [f"{name}({', '.join(inspect.signature(function).parameters)})" for name, function in marked]
+
+
+def test_the_page_of_the_command_line_is_what_the_commands_say(tmp_path):
+    program = (
+        f"import sys; sys.path.insert(0, {str(DOCS)!r}); import generate_cli; print(generate_cli.generate(), end='')"
+    )
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == (DOCS / "cli.md").read_text(encoding="utf-8"), "stale; run: python docs/generate_cli.py"
+
+
+def test_there_are_hooks_to_document():
+    assert "register_analyses()" in hooks()
+
+
+@pytest.mark.parametrize("hook", hooks())
+def test_every_hook_is_documented(hook):
+    assert f"### `{hook}`" in (DOCS / "plugins.md").read_text()
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_built_in_analysis_is_documented_with_its_options(name):
+    text = (DOCS / "analyses.md").read_text()
+    section = re.search(rf"^## `{name}`\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section, f"docs/analyses.md has no section for {name}"
+    for option in fields(ANALYSES[name]):
+        assert f"`--{option.name.replace('_', '-')}`" in section[1], option.name
+
+
+def test_the_analysis_of_the_guide_runs_as_it_stands(tmp_path, monkeypatch):
+    (source,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "plugins.md").read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "depth.py").write_text(source)
+    save_checkpoint(tmp_path / "model")
+    save_texts(tmp_path / "texts.txt")
+    monkeypatch.chdir(tmp_path)
+    arguments = ("run", "depth", "--plugin", "depth.py", "--ckpt", "model", "--data", "texts.txt", "--split", "all")
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("largest: ")
