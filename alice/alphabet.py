@@ -72,3 +72,5 @@ ENGLISH = Alphabet()
 """The paper's alphabet: letters, space and nine punctuation marks; 37 ids with padding."""
 LETTERS_AND_SPACE = Alphabet(LETTERS + " ")
 """The alphabet of the multilingual model."""
+ALPHABETS = {"english": ENGLISH, "letters": LETTERS_AND_SPACE}
+"""Alphabets by the name that commands know them by."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from alice.config import ModelConfig
 from alice.errors import AliceError, nearest
-from alice.files import atomic_write
+from alice.files import atomic_write, make_folder
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FORMAT = 1
@@ -120,8 +120,8 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
 def write(
     folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32
 ) -> None:
-    """Write a checkpoint folder; if that fails, an older one in its place survives."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a checkpoint folder, each of its two files whole or not at all."""
+    make_folder(folder)
     write_tensors(folder / WEIGHTS, {name: tensor.to(dtype) for name, tensor in weights.items()})
     with atomic_write(folder / CONFIG) as file:
         json.dump({"format": FORMAT, **config.to_dict()}, file, indent=2)

@@ -14,33 +14,37 @@ from alice.evaluate import ErrorTable
 from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
-from alice.run_folder import ABOUT, Run, read_about, write_about
+from alice.run_folder import ABOUT, Run, write_about
 
 CARD = "card.md"
 
 
-def export_weights(run_folder: Path, out: Path) -> Alice:
-    """Write a run's weights in half precision with its log and its totals; return the model as it will be loaded."""
+def shippable(run_folder: Path) -> Alice:
+    """Return a run's model as it will be loaded: with its weights rounded to half precision."""
+    model = Alice.from_pretrained(run_folder)
+    model.load_state_dict({name: weight.half().float() for name, weight in model.state_dict().items()})
+    return model
+
+
+def export(run_folder: Path, out: Path, model: Alice, *, name: str, errors: ErrorTable, command: str) -> None:
+    """Write a checkpoint with its log, its totals and its card, on which stands what a command measured."""
     if out.resolve() == run_folder.resolve():
         raise AliceError(f"{out} is the run itself; export to another folder")
     run = Run.open(run_folder, {})
-    totals = vars(run.totals())
-    Alice.from_pretrained(run_folder).save_pretrained(out, dtype=torch.float16)
-    copyfile(run_folder / metrics_log.FILE, out / metrics_log.FILE)
     data = run.data if run.data.startswith("hf:") else Path(run.data).name  # where it lay does not matter to others
-    write_about(out, {"data": data, "recipe": run.recipe.to_dict(), "totals": totals})
-    return Alice.from_pretrained(out)
-
-
-def write_card(out: Path, name: str, model: Alice, errors: ErrorTable, command: str) -> None:
-    """Write the card of an exported checkpoint, with the error rates that a command measured."""
-    facts = _facts(out, name, model, read_about(out))
+    about = {"data": data, "recipe": run.recipe.to_dict(), "model": run.model.to_dict(), "totals": vars(run.totals())}
+    model.save_pretrained(out, dtype=torch.float16)
+    copyfile(run_folder / metrics_log.FILE, out / metrics_log.FILE)
+    write_about(out, about)
     with atomic_write(out / CARD) as file:
-        file.write(facts + _errors(errors, command) + _LIMITS)
+        file.write(_facts(out, name, model, about) + _errors(errors, command) + _LIMITS)
 
 
 def _facts(out: Path, name: str, model: Alice, about: dict[str, Any]) -> str:
     config, recipe, used = model.config, about["recipe"], about["totals"]
+    keys = f"a pool of {recipe['cipher_pool']} keys" if recipe["cipher_pool"] else "a fresh random key for every text"
+    limits = {"characters": recipe["batch_tokens"], "texts": recipe["batch_texts"]}
+    batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit) + " at most"
     size = sum(weight.numel() for weight in model.parameters())
     hypernet = f" and a hypernetwork of {config.hyper_layers}" if config.variant == "dynamic" else ""
     return f"""# {name}
@@ -52,12 +56,11 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 ## Training
 
 - Data: the training side of {about["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
-  {recipe["max_length"]} characters, a fresh random key for every text.
+  {recipe["max_length"]} characters, {keys}.
 - Recipe: AdamW, peak learning rate {recipe["lr"]} after {recipe["warmup_steps"]} steps, schedule {recipe["schedule"]},
-  batches of {recipe["batch_tokens"]} characters, gradient clipped at {recipe["clip"]}.
+  batches of {batch}, gradient clipped at {recipe["clip"]}.
   All of it is in `{ABOUT}`, the course of the last run in `{metrics_log.FILE}`.
-- {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours
-  on a CPU that did other work, too.
+- {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours.
 """
 
 
@@ -82,7 +85,7 @@ In percent, over {errors.texts:,} test texts under unseen keys; measured with `{
 _LIMITS = """
 ## Limits
 
-English only, in the letters A-Z, space and nine punctuation marks; the spaces between words must be there. Much
-smaller than the paper's models and trained for much less time, so it makes more errors, above all in short texts. Below
-about 28 letters a cryptogram has more than one solution, whoever solves it.
+It knows the language, the alphabet and the kind of text it was trained on; the spaces between words must be there. The
+paper's model has 85 million parameters and saw far more text: what a smaller one gets wrong, it gets wrong above all in
+short texts. Below about 28 letters a cryptogram has more than one solution, whoever solves it.
 """

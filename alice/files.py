@@ -54,3 +54,18 @@ def _open_draft(path: Path, mode: str) -> tuple[Path, IO[Any]]:
         return draft, draft.open("xb") if mode == "wb" else draft.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
         raise AliceError(f"cannot write into the folder {path.parent}: {error.strerror}") from error
+
+
+def make_folder(folder: Path) -> Path:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AliceError(f"cannot make the folder {folder} ({error.strerror}); write elsewhere") from error
+    return folder
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what `atomic_write` left in a folder when its process was killed; nobody else may be writing there."""
+    for draft in folder.glob(".*.tmp"):
+        draft.unlink(missing_ok=True)

@@ -41,7 +41,9 @@ class LinearHead(nn.Module):
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return logits (batch, symbol, symbol); counts and soft make no difference here."""
-        return self.unembed(pooled)
+        logits = self.unembed(pooled)
+        logits[..., PAD] = -torch.inf  # no symbol stands for padding
+        return logits
 
 
 class BijectiveHead(nn.Module):
@@ -73,9 +75,10 @@ class BijectiveHead(nn.Module):
             rows = rows + pooled
         scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
         if soft or self.hook_log_perm.active:
-            log_perm = self.hook_log_perm(self._relax(scores))
+            # Normalising rows and columns leaves the best assignment as it is, so a hook here bears on both answers.
+            scores = self.hook_log_perm(self._relax(scores))
         if soft:
-            return self._whole(log_perm, identity=0.0, elsewhere=-torch.inf)
+            return self._whole(scores, identity=0.0, elsewhere=-torch.inf)
         perm = F.one_hot(assign(scores), len(self.letter_ids)).to(scores.dtype)
         return self._whole(self.hook_perm(perm), identity=1.0, elsewhere=0.0)
 

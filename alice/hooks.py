@@ -13,7 +13,10 @@ class Hook(HookPoint):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the activation, or what the hooks make of it."""
-        return super().__call__(x) if self.active else x
+        if not self.active:
+            return x
+        # A hook may write into what it gets; autograd forbids that for tensors it needs for the backward pass.
+        return super().__call__(x.clone() if x.requires_grad else x)
 
     @property
     def active(self) -> bool:
@@ -21,10 +24,7 @@ class Hook(HookPoint):
         return bool(self._forward_hooks or self._backward_hooks or self._forward_pre_hooks or self._backward_pre_hooks)
 
 
-def keep_children_at_hand(root: nn.Module) -> None:
-    """Let every module find its children as ordinary attributes, not by torch's slow search through its tables.
-
-    Assigning another module to the same name undoes it for that name, as torch clears the attribute then.
-    """
+def keep_hooks_at_hand(root: nn.Module) -> None:
+    """Let every module find its hooks as ordinary attributes, not by torch's slow search through its tables."""
     for module in root.modules():
-        module.__dict__.update(module._modules)
+        module.__dict__.update({name: child for name, child in module._modules.items() if isinstance(child, Hook)})

@@ -15,7 +15,7 @@ from alice.alphabet import PAD, Alphabet
 from alice.config import ModelConfig
 from alice.errors import AliceError, nearest
 from alice.heads import BijectiveHead, LinearHead, SymbolPool
-from alice.hooks import Hook, keep_children_at_hand
+from alice.hooks import Hook, keep_hooks_at_hand
 from alice.hypernet import HyperNetwork
 from alice.layers import Block, RMSNorm
 from alice.lens import LensSurface
@@ -41,7 +41,7 @@ class Alice(LensSurface, HookedRootModule):
         self.pool = SymbolPool(config)
         self.head = BijectiveHead(config) if config.variant == "bijective" else LinearHead(config)
         self.setup()
-        keep_children_at_hand(self)
+        keep_hooks_at_hand(self)
         self.reset_parameters()
 
     @classmethod

@@ -19,7 +19,7 @@ import json, sys, time, torch
 kind, device, rows, inner, columns = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:6])
 dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[kind]
 a, b = torch.randn(rows, inner, device=device).to(dtype), torch.randn(inner, columns, device=device).to(dtype)
-wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
+wait = (lambda: None) if device == "cpu" else getattr(torch, device.partition(":")[0]).synchronize
 best = float("inf")
 for _ in range(5):
     start = time.perf_counter(); a @ b; wait(); best = min(best, time.perf_counter() - start)

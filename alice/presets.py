@@ -49,7 +49,7 @@ def model_config(preset: str, variant: Variant = "base", **overrides: Any) -> Mo
     """Return the architecture of a preset; the dynamic variant trades layers for its hypernetwork."""
     size = _find(preset)
     fields: dict[str, Any] = {**vars(size), "variant": variant, "hyper_heads": size.n_heads}
-    fields |= _CPU_EXTRAS if preset in CPU_SIZES else _PAPER_EXTRAS
+    fields |= _CPU_EXTRAS if preset in CPU_SIZES else {**_PAPER_EXTRAS, "cross_heads": size.n_heads}
     if variant == "dynamic":
         fields["hyper_layers"] = min(2, size.n_layers // 2)
         fields["n_layers"] = size.n_layers - fields["hyper_layers"]

@@ -1,5 +1,6 @@
 """How a model is trained: every number of a run but the architecture, checked on construction."""
 
+import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
 
@@ -8,6 +9,11 @@ from alice.schedule import SCHEDULES, Schedule
 
 Precision = Literal["auto", "fp32", "bf16"]
 Compile = Literal["auto", "yes", "no"]
+
+
+_BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
+_POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
+_NOT_NEGATIVE = ("clip", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
 def _field(default: Any, text: str) -> Any:
@@ -53,19 +59,12 @@ class Recipe:
             raise AliceError(
                 f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}"
             )
-        for name in (
-            "steps",
-            "hours",
-            "batch_texts",
-            "batch_tokens",
-            "cipher_pool",
-            "lr",
-            "log_every",
-            "eval_every",
-            "eval_texts",
-        ):
-            if (value := getattr(self, name)) is not None and value <= 0:
+        for name in _POSITIVE:
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise AliceError(f"{name}={value} must be greater than 0")
+        for name in _NOT_NEGATIVE:
+            if not 0 <= getattr(self, name) < math.inf:
+                raise AliceError(f"{name}={getattr(self, name)} must be 0 or more")
         for name in ("ema", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
@@ -83,7 +82,10 @@ class Recipe:
         for name in values:
             if name not in known:
                 raise AliceError(f"{where}: unknown key {name!r}{nearest(name, known)}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise AliceError(f"{where}: a value has the wrong type ({error}); start a new run") from error
 
     def progress(self, step: int, seconds: float) -> float:
         """Return the share of the budget that is used, 0 to 1."""

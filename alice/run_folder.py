@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from alice.checkpoint import read_config, resolve
+from alice.checkpoint import CONFIG, WEIGHTS, resolve
 from alice.config import ModelConfig
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, make_folder, remove_drafts
 from alice.recipe import Recipe
-from alice.training_state import TrainingState
+from alice.training_state import STATE, TrainingState
 
 ABOUT = "training.json"
 CHANGEABLE = {"steps", "hours", "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
@@ -37,14 +37,16 @@ class Run:
     recipe: Recipe
     data: str
     folder: Path
+    text_column: str | None = None
+    """Column of the corpus with the texts."""
     init: str | None = None
     """Checkpoint that the run starts from; fresh weights without it."""
 
     @classmethod
     def open(cls, folder: Path, changes: dict[str, Any]) -> "Run":
         """Read the run of a folder to go on with it, with the changes that the user asks for."""
-        about = read_about(folder)
-        saved = Recipe.from_dict(about["recipe"], where=str(folder / ABOUT))
+        about, where = read_about(folder), str(folder / ABOUT)
+        saved = Recipe.from_dict(about["recipe"], where=where)
         for name, value in changes.items():
             if name not in CHANGEABLE and value != getattr(saved, name):
                 raise AliceError(
@@ -53,26 +55,32 @@ class Run:
                 )
         if changes.keys() & {"steps", "hours"}:
             changes = {"steps": None, "hours": None} | changes
-        return cls(read_config(folder), replace(saved, **changes), about["data"], folder)
+        model = ModelConfig.from_dict(about["model"], where=where)
+        return cls(model, replace(saved, **changes), about["data"], folder, about.get("text_column"), about.get("init"))
 
     def check_new(self) -> None:
-        """Refuse to start where a run is already."""
+        """Refuse to start where a run or a model is already."""
         if (self.folder / ABOUT).exists():
             raise AliceError(
                 f"{self.folder} holds a run already; add --resume to go on with it, or choose another folder"
             )
+        if taken := [name for name in (CONFIG, WEIGHTS, STATE) if (self.folder / name).exists()]:
+            raise AliceError(f"{self.folder} holds a model already ({taken[0]}); choose another folder")
 
-    def describe(self, cores: int) -> None:
-        """Write what the run is; a folder that has this file can be resumed."""
-        about = {"data": self.data, "recipe": self.recipe.to_dict(), "cores": cores, "before": vars(self._before())}
-        write_about(self.folder, about)
+    def describe(self) -> None:
+        """Write what the run is, before anything else: a folder that has this file can be resumed."""
+        remove_drafts(make_folder(self.folder))
+        about = {"data": self.data, "text_column": self.text_column, "init": self.init}
+        write_about(
+            self.folder,
+            about | {"recipe": self.recipe.to_dict(), "model": self.model.to_dict(), "before": vars(self._before())},
+        )
 
     def totals(self) -> Totals:
         """Return what has gone into the weights, those the run started from included."""
         counters, before = TrainingState.read(self.folder).counters, self._before()
-        cores = read_about(self.folder).get("cores", 1)
-        hours = before.core_hours + cores * counters.seconds / 3600
-        return Totals(before.steps + counters.step, before.tokens + counters.tokens, round(hours, 2))
+        hours = round(before.core_hours + counters.core_seconds / 3600, 2)
+        return Totals(before.steps + counters.step, before.tokens + counters.tokens, hours)
 
     def _before(self) -> Totals:
         """Return what had gone into the weights that the run started from."""
@@ -87,7 +95,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     """Read the description of a run or of an exported checkpoint."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return {**about, "data": str(about["data"]), "recipe": dict(about["recipe"])}
+        return {**about, "data": str(about["data"]), "recipe": dict(about["recipe"]), "model": dict(about["model"])}
     except FileNotFoundError as error:
         raise AliceError(f"{folder} holds no run to resume (it has no {ABOUT}); start without --resume") from error
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -11,7 +11,6 @@ from torch import Tensor
 from alice.alphabet import LETTERS, PAD, Alphabet
 from alice.batch import BatchLimit, plan
 from alice.clean import Folding
-from alice.errors import AliceError
 from alice.model import Alice
 
 UNICITY_DISTANCE = 28
@@ -34,6 +33,17 @@ class Reading:
     def letters(self) -> int:
         """How many letters there are to solve."""
         return sum(map(_is_letter, self.text))
+
+    def fault(self, longest: int) -> str:
+        """Say why the text cannot be solved by a model that reads so many symbols; nothing if it can."""
+        if not self.letters:
+            return "there is no letter to solve; a ciphertext is in the letters A-Z"
+        if len(self.ids) > longest:
+            return (
+                f"it has {len(self.ids)} characters and the model reads at most {longest}; "
+                "solve a part of it and apply the key to the rest"
+            )
+        return ""
 
     def write_back(self, plain: str) -> str:
         """Put decoded symbols in the place of the letters, in their case; all else stays as it was given."""
@@ -59,10 +69,7 @@ def read(text: str, alphabet: Alphabet) -> Reading:
         if _is_letter(character) or (symbol and symbol in alphabet.symbols and symbol not in LETTERS):
             places.append(place)
             symbols.append(symbol)
-    reading = Reading(text, alphabet.encode("".join(symbols)), np.array(places, dtype=np.int64))
-    if not reading.letters:
-        raise AliceError(f"there is no letter to solve in {text[:40]!r}; give a ciphertext in the letters A-Z")
-    return reading
+    return Reading(text, alphabet.encode("".join(symbols)), np.array(places, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -78,23 +85,23 @@ class Solution:
     layers: list[str]
     """The text after the embedding and after each layer, if asked for."""
     note: str
-    """What to be careful about; empty if nothing."""
+    """What to be careful about, or why there is no solution; empty if nothing."""
 
 
 def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterator[Solution]:
-    """Solve texts in batches of similar length; yield the solutions in the order of the texts."""
+    """Solve texts in batches of similar length; yield the solutions in the order of the texts.
+
+    A text that cannot be solved comes back as it is, with an empty key and a note that says why.
+    """
     readings = [read(text, model.alphabet) for text in texts]
-    for reading in readings:
-        if len(reading.ids) > model.config.n_ctx:
-            raise AliceError(
-                f"the text {reading.text[:40]!r}... has {len(reading.ids)} characters and the model reads at most "
-                f"{model.config.n_ctx}; solve a part of it and apply the key to the rest"
-            )
-    lengths = np.array([len(reading.ids) for reading in readings], dtype=np.int64)
-    found: dict[int, Solution] = {}
+    faults = [reading.fault(model.config.n_ctx) for reading in readings]
+    found = {n: Solution(texts[n], texts[n], {}, {}, [], fault) for n, fault in enumerate(faults) if fault}
+    solvable = np.array([n for n, fault in enumerate(faults) if not fault], dtype=np.int64)
+    lengths = np.array([len(readings[n].ids) for n in solvable], dtype=np.int64)
     for group in plan(lengths, BatchLimit()):
-        answers = _solve_batch(model, [readings[i] for i in group], layers=layers)
-        found |= dict(zip(group.tolist(), answers, strict=True))
+        numbers = solvable[group].tolist()
+        answers = _solve_batch(model, [readings[n] for n in numbers], layers=layers)
+        found |= dict(zip(numbers, answers, strict=True))
     return (found[number] for number in range(len(texts)))
 
 

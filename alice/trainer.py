@@ -54,6 +54,8 @@ class Trainer:
         self.optimizer = optimizer.build(self.model, recipe)
         self.objective = accelerator.prepare(Objective(self.model))
         self.counters = Counters()
+        threads = torch.get_num_threads() if accelerator.device.type == "cpu" else 1
+        self.cores = threads * accelerator.num_processes
 
     def resume(self) -> None:
         """Go on from the state in the run folder."""
@@ -63,41 +65,45 @@ class Trainer:
         optimizer.load_state_tensors(self.optimizer, self.names, state.group("optimizer"))
         if self.average is not None:
             self.average.load_state_dict(state.group("ema"))
-        restore_rng(state.group("rng"))
         self.counters = state.counters
+        self._restore_dice(state)
 
     def fit(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Train until the budget is used or `stop` says so; return whether the budget was used."""
         log = MetricsLog(self.folder, resume_at=self.counters.step) if self.accelerator.is_main_process else None
         batches = self.stream.start(self.counters.step)
-        begun = time.monotonic() - self.counters.seconds
-        saved = time.monotonic()
-        while not (finished := self._progress() >= 1) and not self._agreed(stop()):
-            row = self._step(next(batches))
-            self.counters.seconds = time.monotonic() - begun
+        batch = next(batches)  # reading the corpus is not part of the training time
+        begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
+        stopped = self._agree(self.counters.seconds, stop())
+        while not (finished := self._progress() >= 1) and not stopped:
+            row = self._step(batch)
+            stopped = self._agree(time.monotonic() - begun, stop())
             for line in self._rows(row):
                 if log is not None:
                     log.append(line)
                     self.report(line)
                 self.accelerator.log(_flat(line), step=line["step"])
-            if time.monotonic() - saved >= 60 * self.recipe.save_minutes:
+            if self.counters.seconds - saved >= 60 * self.recipe.save_minutes:
                 self.save()
-                saved = time.monotonic()
+                saved = self.counters.seconds
+            batch = next(batches)
         self.save()
         return finished
 
     def save(self) -> None:
         """Write the state to go on from, then the checkpoint to use."""
+        dice = self._all_dice()  # every process takes part in this
+        counters = replace(self.counters, loss_sum=self._over_processes(self.counters.loss_sum))
         if not self.accelerator.is_main_process:
             return
         groups = {
             "weights": self.model.state_dict(),
             "optimizer": optimizer.state_tensors(self.optimizer, self.names),
             "ema": self.average.state_dict() if self.average is not None else {},
-            "rng": rng_tensors(),
+            "rng": dice,
         }
         tensors = {f"{group}/{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
-        TrainingState(replace(self.counters), tensors).write(self.folder)
+        TrainingState(counters, tensors).write(self.folder)
         self.best().save_pretrained(self.folder)
 
     def best(self) -> Alice:
@@ -124,6 +130,7 @@ class Trainer:
         tokens = int(batch.mask.sum())
         loss_sum = self._backward(batch, tokens)
         norm = self._clip()
+        self._check_finite("gradient", norm)  # before it reaches the weights, and so a checkpoint
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.average is not None:
@@ -144,13 +151,16 @@ class Trainer:
         with self.accelerator.autocast():
             loss = weight * self.objective(share.cipher_ids, share.plain_ids)
         value = float(loss.detach())
-        if not math.isfinite(value):
-            raise AliceError(
-                f"the loss became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} "
-                "is whole: resume from it, or start a new run with a lower learning rate"
-            )
+        self._check_finite("loss", value)
         self.accelerator.backward(loss * (world / tokens))  # the exchange averages over processes
         return value
+
+    def _check_finite(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise AliceError(
+                f"the {what} became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} "
+                "is whole: resume from it, or start a new run with a lower learning rate"
+            )
 
     def _clip(self) -> float:
         limit = self.recipe.clip or math.inf
@@ -170,8 +180,7 @@ class Trainer:
     def _mean_loss(self) -> float:
         """Return the loss per character since the last line, over all processes."""
         c = self.counters
-        total = torch.tensor(c.loss_sum, dtype=torch.float64, device=self.accelerator.device)
-        mean = float(self.accelerator.reduce(total, reduction="sum")) / c.loss_tokens
+        mean = self._over_processes(c.loss_sum) / c.loss_tokens
         c.loss_sum, c.loss_tokens = 0.0, 0
         return mean
 
@@ -188,9 +197,42 @@ class Trainer:
         self.model.train()
         return [{**self._where(), "ser": rates}]
 
-    def _agreed(self, stop: bool) -> bool:
-        """Say whether any process was asked to stop; all must leave the loop at the same step."""
+    def _agree(self, seconds: float, stop: bool) -> bool:
+        """Take the first process's clock for everybody's, and say whether any process was asked to stop.
+
+        Budget, learning rate and end of the loop follow from the clock, and must be the same everywhere.
+        """
+        if self.accelerator.num_processes > 1:
+            seconds = self._over_processes(seconds if self.accelerator.is_main_process else 0.0)
+            stop = self._over_processes(float(stop)) > 0
+        self.counters.core_seconds += self.cores * (seconds - self.counters.seconds)
+        self.counters.seconds = seconds
+        return stop
+
+    def _over_processes(self, value: float) -> float:
+        """Return the sum of a number over all processes."""
         if self.accelerator.num_processes == 1:
-            return stop
-        flag = torch.tensor(float(stop), device=self.accelerator.device)
-        return bool(self.accelerator.reduce(flag, reduction="sum") > 0)
+            return value
+        tensor = torch.tensor(value, dtype=torch.float64, device=self.accelerator.device)
+        return float(self.accelerator.reduce(tensor, reduction="sum"))
+
+    def _all_dice(self) -> dict[str, Tensor]:
+        """Return the state of every process's dice as `<process>/<device>`."""
+        own = rng_tensors(self.accelerator.device)
+        if self.accelerator.num_processes == 1:
+            return {f"0/{name}": state for name, state in own.items()}
+        everybody = {
+            name: self.accelerator.gather(state[None].to(self.accelerator.device)) for name, state in own.items()
+        }
+        return {f"{rank}/{name}": state for name, states in everybody.items() for rank, state in enumerate(states)}
+
+    def _restore_dice(self, state: TrainingState) -> None:
+        rank, device = self.accelerator.process_index, self.accelerator.device
+        if not self.accelerator.is_main_process:
+            self.counters.loss_sum = 0.0  # the sum of all processes is with the first
+        own = state.group(f"rng/{rank}")
+        known = {name.partition("/")[0] for name in state.group("rng")}
+        if len(known) == self.accelerator.num_processes:
+            restore_rng({name: value.cpu() for name, value in own.items()}, device)
+        else:  # another number of processes than before: nothing to go on from, but let no two draw the same
+            torch.manual_seed(hash((self.recipe.seed, rank, self.counters.step)))

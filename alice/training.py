@@ -2,8 +2,10 @@
 
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
+from typing import Any
 
 import torch
 from accelerate import Accelerator, PartialState
@@ -16,11 +18,13 @@ from alice.checkpoint import check_fit
 from alice.cipher import key_pool
 from alice.corpus import Corpus, open_corpus
 from alice.errors import AliceError
+from alice.layers import Block
 from alice.model import Alice
 from alice.recipe import Recipe
 from alice.run_folder import Run
 from alice.split import select
 from alice.trainer import Row, Trainer
+from alice.training_state import STATE
 
 LONG_RUN_STEPS, LONG_RUN_HOURS = 500, 0.1
 """From here on the half minute that compiling takes is won back."""
@@ -40,28 +44,33 @@ def train(
     """Carry out a run; return whether its budget was used up."""
     if not resume:
         run.check_new()
-    accelerator = _accelerator(run, cpu, list(trackers), say)
-    corpus = open_corpus(run.data, alphabet=Alphabet(run.model.symbols), max_length=run.recipe.max_length)
+    _check_trackers(trackers)
+    alphabet, longest = Alphabet(run.model.symbols), run.recipe.max_length
+    corpus = open_corpus(run.data, alphabet=alphabet, max_length=longest, text_column=run.text_column)
+    validation = validation_batches(corpus, run.recipe)
+    run = _decide(run, PartialState(cpu=cpu), say)
+    if PartialState().is_main_process:
+        run.describe()
+    accelerator = _accelerator(run, cpu, list(trackers))
     set_seed(run.recipe.seed)
-    model = _new_model(run)
+    going_on = resume and (run.folder / STATE).exists()  # a run that died at once starts over
+    model = _new_model(run, init=None if going_on else run.init)
     trainer = Trainer(
         model,
         run.recipe,
         stream=training_stream(corpus, run.recipe),
-        validation=validation_batches(corpus, run.recipe),
+        validation=validation,
         folder=run.folder,
         accelerator=accelerator,
         report=report,
     )
     torch.manual_seed(run.recipe.seed + accelerator.process_index)  # different noise in every process
-    if resume:
+    if going_on:
         trainer.resume()
         say(f"resuming at step {trainer.counters.step}")
-    if accelerator.is_main_process:
-        run.folder.mkdir(parents=True, exist_ok=True)
-        trainer.save()
-        run.describe(torch.get_num_threads() * accelerator.num_processes)
-    _compile(model, run.recipe, say)
+    trainer.save()
+    if run.recipe.compile == "yes":
+        _compile(model)
     finished = trainer.fit(stop)
     accelerator.end_training()
     return finished
@@ -91,31 +100,45 @@ def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
     return Batches(EncodedTexts(texts, alphabet), alphabet, seed=(VALIDATION_SEED,), keys=KeySource(excluded=pool))
 
 
-def _new_model(run: Run) -> Alice:
+def _new_model(run: Run, init: str | None) -> Alice:
     """Return a model with fresh weights, or with those of another checkpoint."""
     model = Alice(run.model)
-    if run.init is not None:
-        start = Alice.from_pretrained(run.init).state_dict()
-        check_fit(start, model.state_dict(), where=run.init)
+    if init is not None:
+        start = Alice.from_pretrained(init).state_dict()
+        check_fit(start, model.state_dict(), where=init)
         model.load_state_dict(start)
     return model
 
 
-def _accelerator(run: Run, cpu: bool, trackers: list[str], say: Callable[[str], None]) -> Accelerator:
-    """Choose the precision in the first process, tell the others, and set accelerate up with it."""
+def _check_trackers(trackers: Iterable[str]) -> None:
     for tracker in trackers:
         if find_spec(tracker) is None:
             raise AliceError(f"--track {tracker} needs a package that is not here; run: pip install {tracker}")
-    state = PartialState(cpu=cpu)
-    chosen: list[str] = [run.recipe.precision]
-    if state.is_main_process and chosen == ["auto"]:
-        choice = precision.choose(run.model, str(state.device), run.recipe.batch_tokens or 4096)
-        say(f"precision {choice.precision}: {choice.reason}")
-        chosen = [choice.precision]
-    broadcast_object_list(chosen)
+
+
+def _decide(run: Run, state: PartialState, say: Callable[[str], None]) -> Run:
+    """Settle in the first process what the recipe leaves open, and tell the others.
+
+    What was settled is kept with the run: a resumed one must not round or compile differently.
+    """
+    recipe = run.recipe
+    settled: list[Any] = [recipe.precision, recipe.compile]
+    if state.is_main_process:
+        if recipe.precision == "auto":
+            choice = precision.choose(run.model, str(state.device), recipe.batch_tokens or 4096)
+            say(f"precision {choice.precision}: {choice.reason}")
+            settled[0] = choice.precision
+        if recipe.compile == "auto":
+            settled[1] = "yes" if _compiling_pays(recipe) else "no"
+            say("compiling the blocks, which takes about half a minute" if settled[1] == "yes" else "not compiling")
+    broadcast_object_list(settled)
+    return replace(run, recipe=replace(recipe, precision=settled[0], compile=settled[1]))
+
+
+def _accelerator(run: Run, cpu: bool, trackers: list[str]) -> Accelerator:
     accelerator = Accelerator(
         cpu=cpu,
-        mixed_precision="bf16" if chosen == ["bf16"] else "no",
+        mixed_precision="bf16" if run.recipe.precision == "bf16" else "no",
         log_with=trackers or None,
         project_dir=run.folder if trackers else None,
     )
@@ -124,13 +147,14 @@ def _accelerator(run: Run, cpu: bool, trackers: list[str], say: Callable[[str], 
     return accelerator
 
 
-def _compile(model: Alice, recipe: Recipe, say: Callable[[str], None]) -> None:
-    """Compile the blocks if the recipe says so or, on auto, if the run is long and there is a compiler."""
+def _compiling_pays(recipe: Recipe) -> bool:
+    """Say whether a run is long enough to win back the time, and whether there is a compiler."""
     long = (recipe.steps or 0) >= LONG_RUN_STEPS or (recipe.hours or 0) >= LONG_RUN_HOURS
-    able = torch.cuda.is_available() or shutil.which("c++") is not None or shutil.which("g++") is not None
-    if recipe.compile == "no" or (recipe.compile == "auto" and not (long and able)):
-        say("blocks run as they are, not compiled")
-        return
-    say("compiling the blocks, which takes about half a minute")
-    for block in model.blocks:
-        block.compile(dynamic=True)
+    return long and (torch.cuda.is_available() or any(shutil.which(name) for name in ("c++", "g++", "clang++")))
+
+
+def _compile(model: Alice) -> None:
+    """Compile every block, the hypernetwork's too, for any length of text."""
+    for module in model.modules():
+        if isinstance(module, Block):
+            module.compile(dynamic=True)

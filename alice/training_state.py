@@ -25,8 +25,10 @@ class Counters:
     """Characters seen, padding not counted."""
     seconds: float = 0.0
     """Time spent, over all parts of the run."""
+    core_seconds: float = 0.0
+    """The same times the CPU cores or accelerators in use."""
     loss_sum: float = 0.0
-    """Loss of this process since the last line of the log, summed over characters."""
+    """Loss since the last line of the log, summed over characters."""
     loss_tokens: int = 0
     """Characters since the last line of the log."""
 
@@ -60,17 +62,16 @@ class TrainingState:
             raise AliceError(f"{folder / STATE} cannot be read ({error}); start a new run from its weights") from error
 
 
-def rng_tensors() -> dict[str, Tensor]:
-    """Return the state of torch's dice, for every device in use."""
+def rng_tensors(device: torch.device) -> dict[str, Tensor]:
+    """Return the state of this process's dice: the CPU's, and its accelerator's if it has one."""
     states = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states |= {f"cuda{i}": state for i, state in enumerate(torch.cuda.get_rng_state_all())}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
     return states
 
 
-def restore_rng(states: dict[str, Tensor]) -> None:
-    """Put torch's dice back."""
+def restore_rng(states: dict[str, Tensor], device: torch.device) -> None:
+    """Put the dice of this process back."""
     torch.set_rng_state(states["cpu"])
-    cuda = [state for name, state in sorted(states.items()) if name.startswith("cuda")]
-    if cuda and torch.cuda.device_count() == len(cuda):
-        torch.cuda.set_rng_state_all(cuda)
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"], device)

@@ -83,4 +83,6 @@ class PlainAlice(nn.Module):
         symbols = torch.arange(self.d_vocab, device=ids.device)
         member = (ids[:, None, :] == symbols[:, None]) & (ids != 0)[:, None, :]
         pooled = member.to(x.dtype) @ x / member.sum(-1).clamp(min=1).unsqueeze(-1)
-        return self.unembed(pooled).gather(1, ids.unsqueeze(-1).expand(-1, -1, self.d_vocab))
+        table = self.unembed(pooled)
+        table[..., 0] = -torch.inf
+        return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, self.d_vocab))

@@ -71,11 +71,13 @@ def show(name: str, as_json: bool) -> None:
 def export(run: Path, out: Path, name: str | None, data: str, samples: int | None) -> None:
     """Write the weights of a training RUN in half precision, with a card of measured error rates."""
     from alice.cli.evaluate import measure
-    from alice.export import export_weights, write_card
+    from alice.export import export as write_export
+    from alice.export import shippable
 
-    model = export_weights(run, out)
+    model = shippable(run)
     name = name or out.name
     corpus = data if data.startswith("hf:") else Path(data).name
     command = f"alice-interp evaluate --ckpt {name} --data {corpus}" + (f" --samples {samples}" if samples else "")
-    write_card(out, name, model, measure(model, data, samples=samples, seed=0), command)
+    errors = measure(model, data, samples=samples)
+    write_export(run, out, model, name=name, errors=errors, command=command)
     click.echo(f"done: {out}")

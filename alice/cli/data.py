@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from alice.alphabet import ENGLISH, LETTERS_AND_SPACE
+from alice.alphabet import ALPHABETS
 from alice.clean import Reason
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
@@ -24,7 +24,6 @@ from alice.files import atomic_write
 from alice.segments import segments as cut_segments
 from alice.split import Side, select
 
-ALPHABETS = {"english": ENGLISH, "letters": LETTERS_AND_SPACE}
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
 LONGEST_BAR = 40
 

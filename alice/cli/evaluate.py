@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.table import Table
 from alice import paper
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
+from alice.errors import AliceError
 from alice.metrics import SHORT, Estimate, Spread, bin_names
 from alice.split import select
 
@@ -24,29 +25,42 @@ if TYPE_CHECKING:
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus; its test side is used.")
 @click.option("--samples", type=click.IntRange(min=1), help="Texts at most.  [default: all of the test side]")
-@click.option("--seed", default=0, show_default=True, help="Seed of the keys and the bootstrap.")
+@click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts.")
+@click.option("--max-length", default=300, show_default=True, help="Longest text to measure on.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of keys and bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def evaluate(ckpt: str, data: str, samples: int | None, seed: int, as_json: bool) -> None:
+def evaluate(ckpt: str, data: str, samples: int | None, seed: int, as_json: bool, **corpus: Any) -> None:
     """Measure the symbol error rate of a checkpoint on unseen texts under unseen keys."""
     from alice.model import Alice
 
     model = Alice.from_pretrained(ckpt)
-    found = measure(model, data, samples=samples, seed=seed)
+    found = measure(model, data, samples=samples, seed=seed, **corpus)
     if as_json:
         click.echo(json.dumps({"checkpoint": ckpt, "data": data, "seed": seed, **asdict(found)}, indent=2))
     else:
         _print(ckpt, data, model.config.variant, found)
 
 
-def measure(model: "Alice", data: str, *, samples: int | None, seed: int) -> "ErrorTable":
+def measure(
+    model: "Alice",
+    data: str,
+    *,
+    samples: int | None,
+    seed: int = 0,
+    text_column: str | None = None,
+    max_length: int = 300,
+) -> "ErrorTable":
     """Decode the test side of a corpus with a progress bar."""
     import numpy as np
 
     from alice.batch import Batches, EncodedTexts
     from alice.evaluate import score
 
-    corpus = open_corpus(data, alphabet=model.alphabet)
+    longest = min(max_length, model.config.n_ctx)
+    corpus = open_corpus(data, alphabet=model.alphabet, max_length=longest, text_column=text_column)
     texts = EncodedTexts(islice(select(corpus, "test"), samples), model.alphabet)
+    if not len(texts):
+        raise AliceError(f"{data} has no text on the test side; use a larger corpus (some hundred texts at least)")
     batches = Batches(texts, model.alphabet, seed=(seed,))
     scores = score(model, track(batches, f"Decoding {len(texts)} texts", total=len(batches)))
     return scores.table(np.random.default_rng(seed))

@@ -29,7 +29,9 @@ def solve(text: str | None, file: Path | None, ckpt: str, layers: bool, as_json:
     from alice.model import Alice
     from alice.solve import solve as solve_texts
 
-    solutions = solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers)
+    solutions = list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers))
+    if not any(solution.key for solution in solutions):
+        raise AliceError(f"{lines[0][:40]!r} cannot be solved: {solutions[0].note}")
     console = Console(highlight=False, soft_wrap=True)
     for number, solution in enumerate(solutions):
         if as_json:
@@ -66,7 +68,10 @@ def _show(solution: "Solution", console: Console) -> None:
         label = "embeddings" if number == 0 else f"layer {number}"
         console.print(Text(f"{label:<11}", style="dim"), _changed(layer, before), sep="")
         before = layer
-    console.print(Text(solution.plaintext, style="bold"))
+    console.print(Text(solution.plaintext, style="bold" if solution.key else "dim"))
+    if not solution.key:
+        console.print(Text(f"not solved: {solution.note}", style="yellow"))
+        return
     console.print(Text("cipher      ", style="dim") + Text("  ".join(f"{letter:>2}" for letter in solution.key)))
     console.print(
         Text("plain       ", style="dim") + Text("  ".join(f"{letter:>2}" for letter in solution.key.values()))

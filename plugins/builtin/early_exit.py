@@ -29,8 +29,9 @@ class EarlyExit:
     samples: int = field(default=1000, metadata={"help": "Texts to measure the error on."})
     text: str = field(default="", metadata={"help": "Ciphertext to follow through the layers, instead of examples."})
     encrypt: bool = field(default=False, metadata={"help": "Take --text for plaintext, and encrypt it first."})
-    examples: tuple[int, ...] = field(
-        default=(0, 1, 2), metadata={"help": "Numbers of texts to follow through the layers; give it once for each."}
+    examples: tuple[int, ...] | None = field(
+        default=None,
+        metadata={"help": "Number of a text to follow through the layers, once for each.  [default: the first three]"},
     )
 
     def __post_init__(self) -> None:
@@ -38,7 +39,7 @@ class EarlyExit:
             raise AliceError(f"samples={self.samples} leaves no text to measure on; give 1 or more")
         if self.encrypt and not self.text:
             raise AliceError("there is nothing to encrypt; give --text with --encrypt")
-        beyond = [number for number in self.examples if not 0 <= number < self.samples]
+        beyond = [number for number in self.examples or () if not 0 <= number < self.samples]
         if beyond and not self.text:
             raise AliceError(f"there is no example {beyond[0]} among {self.samples} samples; count from 0")
 
@@ -48,13 +49,20 @@ class EarlyExit:
         from alice.plugins.builtin.exits import follow_text, measure
 
         ctx = ctx.sample(self.samples)
-        wanted = () if self.text else self.examples
+        wanted = () if self.text else range(3) if self.examples is None else self.examples
         measured = [measure(one, wanted) for one in ctx.each]
         if self.text:
             traces = [[follow_text(one, self.text, encrypt=self.encrypt)] for one in ctx.each]
         else:
-            traces = [[found.examples[number] for number in wanted] for found in measured]
+            traces = [[found.examples[number] for number in wanted if number in found.examples] for found in measured]
+            self._check_examples(len(measured[0].errors))
         return report(measured, traces, rng=ctx.rng)
+
+    def _check_examples(self, texts: int) -> None:
+        """Refuse numbers beyond the texts that there turned out to be."""
+        for number in self.examples or ():
+            if number >= texts:
+                raise AliceError(f"there is no example {number} among {texts} texts; count from 0")
 
 
 @hookimpl

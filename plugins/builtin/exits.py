@@ -105,9 +105,6 @@ def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
         settled = counts if settled is None else settled + counts
         errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
         examples |= _traces(batch, answers, ctx.alphabet, wanted)
-    missing = [number for number in wanted if number not in examples]
-    if missing:
-        raise AliceError(f"there is no example {missing[0]} among {len(errors)} texts; count from 0")
     if settled is None:
         raise AliceError("there is no text to measure on; check the corpus")
     ordered = np.stack([errors[number] for number in sorted(errors)])
@@ -116,7 +113,10 @@ def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
 
 def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
     """Follow one text that the user gave through the layers; its solution is known only if we encrypt it."""
-    ids = read(text, ctx.alphabet).ids.astype(np.int64)[None]
+    reading = read(text, ctx.alphabet)
+    if fault := reading.fault(ctx.model.config.n_ctx):
+        raise AliceError(f"--text {text[:40]!r} cannot be followed: {fault}")
+    ids = reading.ids.astype(np.int64)[None]
     key = random_keys(1, ctx.rng) if encrypt else np.arange(N_LETTERS, dtype=np.uint8)[None]
     table = np.arange(ctx.alphabet.size)
     table[ctx.alphabet.letter_ids] = ctx.alphabet.letter_ids[key[0]]

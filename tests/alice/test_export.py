@@ -8,7 +8,7 @@ from training_runs import carry_out, small_run, write_corpus
 
 from alice.errors import AliceError
 from alice.evaluate import Scores
-from alice.export import export_weights, write_card
+from alice.export import export, shippable
 from alice.model import Alice
 from alice.run_folder import Run
 
@@ -18,10 +18,20 @@ def corpus(tmp_path_factory):
     return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt")
 
 
+ERRORS = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+
+
+def ship(folder, out):
+    model = shippable(folder)
+    export(folder, out, model, name="tiny", errors=ERRORS, command="alice-interp evaluate --ckpt tiny")
+    return model
+
+
 def test_an_export_is_half_as_large_and_says_what_went_into_it(corpus, tmp_path):
     run = small_run(tmp_path / "run", corpus, steps=12)
     carry_out(run)
-    model = export_weights(run.folder, tmp_path / "out")
+    model = ship(run.folder, tmp_path / "out")
+    assert all(map(torch.equal, Alice.from_pretrained(tmp_path / "out").parameters(), model.parameters()))
     weights = Alice.from_pretrained(run.folder).state_dict()
     assert all(torch.equal(value, weights[name].half().float()) for name, value in model.state_dict().items())
     about = json.loads((tmp_path / "out" / "training.json").read_text())
@@ -33,7 +43,7 @@ def test_an_export_is_half_as_large_and_says_what_went_into_it(corpus, tmp_path)
 def test_totals_add_up_over_runs_that_start_from_an_export(corpus, tmp_path):
     first = small_run(tmp_path / "first", corpus, steps=10)
     carry_out(first)
-    export_weights(first.folder, tmp_path / "shipped")
+    ship(first.folder, tmp_path / "shipped")
     second = replace(small_run(tmp_path / "second", corpus, steps=7), init=str(tmp_path / "shipped"))
     carry_out(second)
     assert Run.open(second.folder, {}).totals().steps == 17
@@ -45,9 +55,7 @@ def test_totals_add_up_over_runs_that_start_from_an_export(corpus, tmp_path):
 def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
     run = small_run(tmp_path / "run", corpus, steps=2)
     carry_out(run)
-    model = export_weights(run.folder, tmp_path / "out")
-    errors = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
-    write_card(tmp_path / "out", "tiny", model, errors, "alice-interp evaluate --ckpt tiny")
+    ship(run.folder, tmp_path / "out")
     card = (tmp_path / "out" / "card.md").read_text()
     assert "over 3 test texts" in card
     assert "`alice-interp evaluate --ckpt tiny`" in card
@@ -60,4 +68,13 @@ def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
 def test_a_run_is_not_exported_onto_itself(corpus, tmp_path):
     carry_out(small_run(tmp_path, corpus, steps=2))
     with pytest.raises(AliceError, match="export to another folder"):
-        export_weights(tmp_path, tmp_path)
+        ship(tmp_path, tmp_path)
+
+
+def test_the_card_of_a_run_with_few_keys_says_so(corpus, tmp_path):
+    run = small_run(tmp_path / "run", corpus, steps=2, cipher_pool=5, batch_tokens=None, batch_texts=8)
+    carry_out(run)
+    ship(run.folder, tmp_path / "out")
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "a pool of 5 keys" in card
+    assert "batches of 8 texts at most" in card

@@ -178,3 +178,22 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(base, bad, complaint):
 def test_empty_texts_are_refused(base):
     with pytest.raises(AliceError, match="empty text"):
         base.to_tokens(["FINE", ""])
+
+
+def test_a_hook_may_write_into_any_activation_with_gradients_on(model, ids):
+    def halve(value, hook):
+        value[:] = value / 2
+        return value
+
+    for name in model.match_hooks("*"):
+        if name != "head.hook_perm":
+            changed = model.run_with_hooks(ids, soft=True, fwd_hooks=[(name, halve)])
+            changed[changed.isfinite()].sum().backward()
+            model.zero_grad()
+
+
+def test_a_hook_on_the_relaxed_permutation_bears_on_the_hard_answer(bijective, ids):
+    turned = bijective.run_with_hooks(ids, fwd_hooks=[("head.hook_log_perm", lambda value, hook: value.flip(-1))])
+    assert not torch.equal(turned, bijective(ids))
+    same = bijective.run_with_hooks(ids, fwd_hooks=[("head.hook_log_perm", lambda value, hook: value)])
+    assert torch.equal(same, bijective(ids))

@@ -27,6 +27,7 @@ def test_the_variants_of_a_preset_are_about_equally_large(preset):
 def test_the_paper_presets_follow_the_paper_and_ours_have_the_skip():
     paper, ours = model_config("85m", "bijective"), model_config("small", "bijective")
     assert (paper.cross_skip, paper.sinkhorn_tau, paper.sinkhorn_iters, paper.gumbel_noise) == (False, 4.75, 6, 1.0)
+    assert paper.cross_heads == paper.n_heads > 1  # the paper's cross-attention is multi-head
     assert ours.cross_skip
     assert recipe("85m").steps == 200_000
     assert (recipe("85m").lr, recipe("85m").batch_texts, recipe("85m").schedule) == (1e-4, 96, "constant")

@@ -49,6 +49,10 @@ def test_progress_counts_steps_or_time():
         ({"steps": 5, "batch_tokens": None}, "a batch needs a limit"),
         ({"steps": 5, "ema": 1.0}, "ema=1.0 must be"),
         ({"steps": 5, "decay_share": 0.0}, "decay_share=0.0"),
+        ({"steps": 5, "clip": -1.0}, "clip=-1.0 must be 0 or more"),
+        ({"steps": 5, "warmup_steps": -5}, "warmup_steps=-5 must be 0 or more"),
+        ({"steps": 5, "seed": -1}, "seed=-1 must be 0 or more"),
+        ({"steps": 5, "lr": float("nan")}, "lr=nan must be greater than 0"),
     ],
 )
 def test_a_recipe_that_makes_no_sense_is_refused(fields, complaint):
@@ -59,3 +63,8 @@ def test_a_recipe_that_makes_no_sense_is_refused(fields, complaint):
 def test_a_recipe_from_a_file_refuses_unknown_keys():
     with pytest.raises(AliceError, match=r"run.json: unknown key 'stpes'; did you mean 'steps'"):
         Recipe.from_dict({"stpes": 3}, where="run.json")
+
+
+def test_a_recipe_from_a_file_refuses_wrong_types():
+    with pytest.raises(AliceError, match="a value has the wrong type"):
+        Recipe.from_dict({"steps": "many"}, where="run.json")

@@ -4,7 +4,6 @@ from tiny import tiny
 
 from alice.alphabet import ENGLISH
 from alice.cipher import Key
-from alice.errors import AliceError
 from alice.model import Alice
 from alice.solve import UNICITY_DISTANCE, read, solve
 
@@ -66,14 +65,26 @@ def test_a_text_below_the_unicity_distance_gets_a_note():
 
 
 @pytest.mark.parametrize("text", ["", "123", "...!", "é ß ﬆ"])
-def test_a_text_without_letters_is_refused(text):
-    with pytest.raises(AliceError, match="no letter to solve"):
-        read(text, ENGLISH)
+def test_a_text_without_letters_comes_back_with_a_note_and_the_others_are_solved(text):
+    unsolved, solved = solve(MODEL, [text, KEY.encrypt("BUT THIS ONE")])
+    assert (unsolved.plaintext, unsolved.key) == (text, {})
+    assert "no letter to solve" in unsolved.note
+    assert solved.plaintext == "BUT THIS ONE"
 
 
-def test_an_over_long_text_is_refused_with_what_to_do():
-    with pytest.raises(AliceError, match="has 330 characters and the model reads at most 320; solve a part"):
-        list(solve(MODEL, ["A" * 330]))
+def test_an_over_long_text_comes_back_with_what_to_do():
+    (unsolved,) = solve(MODEL, ["A" * 330])
+    assert unsolved.key == {}
+    assert "has 330 characters and the model reads at most 320; solve a part" in unsolved.note
+
+
+@pytest.mark.parametrize("variant", ["base", "dynamic"])
+def test_padding_is_never_an_answer(variant):
+    model = tiny(variant)
+    model.head.unembed.bias.data[0] = 1000.0
+    (solution,) = solve(model, ["WHATEVER IT SAYS, IT SAYS SOMETHING"], layers=True)
+    assert len(solution.plaintext) == len(solution.ciphertext)
+    assert all(len(text) == len(solution.ciphertext) for text in solution.layers)
 
 
 def test_typographic_marks_are_read_as_plain_ones():

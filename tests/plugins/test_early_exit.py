@@ -188,7 +188,7 @@ def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
     ("options", "complaint"),
     [
         ({"samples": 0}, "leaves no text"),
-        ({"samples": 2}, "no example 2 among 2 samples"),
+        ({"samples": 2, "examples": (2,)}, "no example 2 among 2 samples"),
         ({"examples": (-1,)}, "no example -1"),
         ({"encrypt": True}, "nothing to encrypt"),
     ],
@@ -196,6 +196,11 @@ def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
 def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         EarlyExit(**options)
+
+
+def test_fewer_texts_than_examples_are_all_followed(tiny_alice):
+    result = EarlyExit(samples=2).run(tiny_context(tiny_alice, texts=9))
+    assert [name for name in result.tables if name.startswith("text")] == ["text-1", "text-2"]
 
 
 def test_an_example_beyond_the_corpus_is_an_error(run_context):

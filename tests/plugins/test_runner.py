@@ -14,9 +14,11 @@ import torch
 from tiny import tiny
 
 from alice.errors import AliceError
+from alice.model import Alice
 from alice.plugins import Result, RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.manager import Plugin
+from alice.plugins.models import NamedModel
 from alice.plugins.runner import AnalysisFailedError, compute, run_analysis
 from alice.reports.archive import read_run
 from alice.reports.provenance import VOLATILE
@@ -79,9 +81,11 @@ def stable(folder):
 
 
 def test_the_same_inputs_and_seed_give_the_same_result_file(tiny_alice, tmp_path):
-    first, second = (
-        run_analysis(Probe(), tiny_context(tiny_alice, texts=12), out=tmp_path / out).folder for out in ("a", "b")
-    )
+    folders = []
+    for state in (1, 2):
+        torch.manual_seed(state)  # what happened before must make no difference
+        folders.append(run_analysis(Probe(), tiny_context(tiny_alice, texts=12), out=tmp_path / str(state)).folder)
+    first, second = folders
     assert stable(first) == stable(second)
     assert (first / "arrays.npz").read_bytes() == (second / "arrays.npz").read_bytes()
 
@@ -94,6 +98,15 @@ def test_another_input_shows_in_the_result_file(tiny_alice, tmp_path, change):
     other = RunContext.open(model, data=texts, split="all", seed=1 if change == "seed" else 0)
     second = run_analysis(Probe(word="x" if change == "options" else ""), other, out=tmp_path).folder
     assert stable(first) != stable(second)
+
+
+def test_one_weight_makes_another_checkpoint_and_the_file_it_came_in_does_not(tiny_alice, tmp_path):
+    before = NamedModel("a", tiny_alice).fingerprint
+    tiny_alice.save_pretrained(tmp_path / "saved")
+    assert NamedModel("b", Alice.from_pretrained(tmp_path / "saved")).fingerprint == before
+    with torch.no_grad():
+        tiny_alice.blocks[1].ln1.w[3] += 0.5
+    assert NamedModel("a", tiny_alice).fingerprint != before
 
 
 def test_the_data_hash_covers_what_was_read_whoever_read_more_before(ctx, tmp_path):
