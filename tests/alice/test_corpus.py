@@ -219,6 +219,12 @@ def test_quotes_come_from_the_installed_package_without_importing_it():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_first_quotes_are_as_mixed_as_the_rest():
+    texts = list(islice(open_corpus("quotes"), 6000))
+    first, rest = ("LOVE" in text for text in texts[:1000]), ("LOVE" in text for text in texts[1000:])
+    assert sum(first) / 1000 == pytest.approx(sum(rest) / 5000, abs=0.05)
+
+
 def test_about_218600_quotes_survive_the_cleaning():
     tally = open_corpus("quotes").tally()
     assert tally.read == 313_906
