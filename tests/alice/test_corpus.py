@@ -4,6 +4,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
