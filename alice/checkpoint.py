@@ -98,6 +98,16 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
         ) from error
 
 
+def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> None:
+    """Refuse a config that wants far more weights than there are, before a model of that size asks for memory."""
+    there = sum(tensor.numel() for tensor in weights.values())
+    if config.block_weights > there:
+        raise AliceError(
+            f"{where}: weights do not fit the config: it wants {config.block_weights:,} of them in its blocks alone, "
+            f"and there are {there:,}; use the config they were saved with"
+        )
+
+
 def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, where: str) -> None:
     """Refuse weights that lack a name, have one too many, or have another shape than the model wants."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())

@@ -7,6 +7,7 @@ from alice.alphabet import ENGLISH, Alphabet
 from alice.errors import AliceError, nearest
 
 Variant = Literal["base", "bijective", "dynamic"]
+LONGEST_TEXT = 1_000_000
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 
@@ -74,6 +75,8 @@ class ModelConfig:
         for name in ("n_heads", "hyper_heads"):
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
+        if self.n_ctx > LONGEST_TEXT:
+            raise AliceError(f"n_ctx={self.n_ctx} is more than the {LONGEST_TEXT:,} characters that make sense")
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
@@ -99,6 +102,12 @@ class ModelConfig:
     def d_vocab(self) -> int:
         """Number of ids, padding included."""
         return len(self.symbols) + 1
+
+    @property
+    def block_weights(self) -> int:
+        """Number of weights in the matrices of all blocks, the hypernetwork's included."""
+        layers = self.n_layers + (self.hyper_layers if self.variant == "dynamic" else 0)
+        return layers * self.d_model * (4 * self.d_model + 3 * self.d_mlp)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for config.json."""

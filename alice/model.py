@@ -49,10 +49,10 @@ class Alice(LensSurface, HookedRootModule):
         """Load a bundled model, a checkpoint folder or a hub id, in fp32 and ready for inference."""
         folder = checkpoint.resolve(name)
         config, weights = checkpoint.read(folder)
-        with torch.device("meta"):  # names and shapes first: a wrong config must not ask for memory
-            checkpoint.check_fit(weights, cls(config).state_dict(), where=str(folder))
+        checkpoint.check_size(weights, config, where=str(folder))
         with torch.random.fork_rng(devices=[]):  # loading leaves the caller's dice alone
             model = cls(config)
+        checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
         return model.to(device).eval()
 

@@ -45,6 +45,11 @@ def spoil_weights(tmp_path, change):
     save_file(weights, tmp_path / "model.safetensors")
 
 
+def change_config(tmp_path, **changes):
+    values = json.loads((tmp_path / "config.json").read_text()) | changes
+    (tmp_path / "config.json").write_text(json.dumps(values))
+
+
 def cut(path, length):
     path.write_bytes(path.read_bytes()[:length])
 
@@ -59,6 +64,9 @@ def cut(path, length):
         (lambda d: (d / "config.json").write_text('{"model_type": "bert"}'), "format None, not 1"),
         (lambda d: (d / "config.json").write_text('{"format": 1, "hidden_size": 3}'), "unknown key 'hidden_size'"),
         (lambda d: (d / "config.json").write_bytes(b"\xff\xfe\x00"), "cannot be read"),
+        (lambda d: change_config(d, n_layers=10**9), "wants 2,176,000,000,000 of them in its blocks alone"),
+        (lambda d: change_config(d, n_layers=1), r"6 unknown \(first: blocks.1"),
+        (lambda d: change_config(d, n_ctx=10**12), "n_ctx=1000000000000 is more than"),
         (lambda d: cut(d / "model.safetensors", 0), "empty, cut off or no safetensors"),
         (lambda d: cut(d / "model.safetensors", 999), "empty, cut off or no safetensors"),
         (lambda d: (d / "model.safetensors").write_text("hello, I am a text"), "no safetensors file"),
