@@ -13,7 +13,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/alice-interp data stats quotes
+	$(BIN)/alice-interp solve --layers --ckpt bijective \
+	"RJ HRIF, YF QDAF SEF BFVS KFTRVRNJV YF TDJ YRSE SEF RJINLQDSRNJ YF EDZF NJ EDJK."
+	$(BIN)/alice-interp run early-exit --ckpt base --ckpt bijective --samples 100
+	@echo "open runs/index.html in a browser, or run: $(BIN)/alice-interp view"
 
 # The reports are tried in a real browser. Where Chromium is missing and cannot be installed, those tests are skipped.
 browser:

@@ -1,0 +1,56 @@
+"""The models that come with the package."""
+
+import numpy as np
+import pytest
+
+from alice import metrics_log
+from alice.alphabet import ENGLISH
+from alice.batch import Batches, EncodedTexts
+from alice.checkpoint import WEIGHTS, bundled, read_config
+from alice.evaluate import score
+from alice.model import Alice
+from alice.presets import CPU_SIZES
+
+LONG_TEXTS = [
+    "THE MAN WHO LIVED NEXT TO THE OLD STATION TOLD US THAT NO TRAIN HAD STOPPED THERE FOR MORE THAN THIRTY YEARS, AND "
+    "THAT HE STILL WOKE UP EVERY MORNING AT THE TIME WHEN THE FIRST ONE USED TO COME.",
+    "IF YOU WANT TO UNDERSTAND HOW SOMETHING WORKS, TAKE IT APART AS SLOWLY AS YOU CAN, WRITE DOWN WHERE EVERY PIECE "
+    "CAME FROM, AND DO NOT BE ASHAMED WHEN THERE IS A SCREW LEFT OVER AT THE END.",
+    "MY SISTER NEVER LEARNED TO SWIM, BUT SHE LOVED THE WATER MORE THAN ANYBODY I KNOW; SHE WOULD SIT ON THE ROCKS FOR "
+    "HOURS WITH HER FEET IN THE SEA AND COUNT THE SHIPS THAT WENT BY.",
+    "THERE ARE TWO KINDS OF PEOPLE IN THIS TOWN: THOSE WHO REMEMBER THE FLOOD AND THOSE WHO ARE TIRED OF HEARING "
+    "ABOUT IT. BOTH OF THEM KEEP THEIR BOOKS ON THE SECOND FLOOR.",
+]
+
+
+@pytest.fixture(params=list(bundled()))
+def name(request):
+    return request.param
+
+
+def test_all_three_variants_come_with_the_package():
+    assert {read_config(folder).variant for folder in bundled().values()} == {"base", "bijective", "dynamic"}
+
+
+def test_a_bundled_model_solves_long_texts_under_keys_it_never_saw(name):
+    batches = Batches(EncodedTexts(LONG_TEXTS * 5, ENGLISH), ENGLISH, seed=(2026,))  # each under five keys
+    errors = score(Alice.from_pretrained(name), batches).errors
+    assert np.mean(errors) < 0.1
+
+
+def test_a_bundled_model_is_as_deep_as_the_preset_says(name):
+    config = read_config(bundled()[name])
+    hypernetwork = config.hyper_layers if config.variant == "dynamic" else 0
+    assert config.n_layers + hypernetwork == CPU_SIZES["small"].n_layers
+    assert config.n_layers >= 6
+
+
+def test_a_bundled_model_has_a_card_with_its_command_and_its_log(name):
+    folder = bundled()[name]
+    card = (folder / "card.md").read_text(encoding="utf-8")
+    assert f"alice-interp evaluate --ckpt {name}" in card
+    assert metrics_log.read(folder)[-1]["step"] > 0
+
+
+def test_all_bundled_models_together_are_small():
+    assert sum((folder / WEIGHTS).stat().st_size for folder in bundled().values()) < 60e6
