@@ -16,19 +16,19 @@ class RMSNorm(nn.Module):
 
     def __init__(self, width: int, eps: float) -> None:
         super().__init__()
-        self.eps = eps
+        self.eps, self.shape = eps, (width,)
         self.w = nn.Parameter(torch.ones(width))
         self.hook_scale = Hook()  # (batch, pos, 1)
         self.hook_normalized = Hook()  # (batch, pos, d_model), before the learned scale
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
-        wide = x if x.dtype == torch.float32 else x.float()
+        if x.dtype != torch.float32:
+            return self(x.float()).to(x.dtype)
         if not (self.hook_scale.active or self.hook_normalized.active):
-            weight = self.w
-            return F.rms_norm(wide, weight.shape, weight, self.eps).to(x.dtype)
-        scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
-        return (self.hook_normalized(wide / scale) * self.w).to(x.dtype)
+            return F.rms_norm(x, self.shape, self.w, self.eps)
+        scale = self.hook_scale((x.square().mean(-1, keepdim=True) + self.eps).sqrt())
+        return self.hook_normalized(x / scale) * self.w
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
@@ -40,14 +40,16 @@ def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
     """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, head, d_head)."""
-    pairs = x.float().unflatten(-1, (-1, 2))
+    if x.dtype != torch.float32:
+        return rotate(x.float(), table).to(x.dtype)
+    pairs = x.unflatten(-1, (-1, 2))
     turns = table[: x.shape[1], None]  # (pos, 1, d_head / 2, 2)
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
     else:  # one complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
-    return turned.flatten(-2).to(x.dtype)
+    return turned.flatten(-2)
 
 
 class Attention(nn.Module):
