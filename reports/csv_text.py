@@ -15,6 +15,7 @@ _FIRST = ("x", "y", "z", "r", "theta", "labels", "values", "text")
 """Columns that come first; whatever else a trace holds one of per point follows."""
 _GRIDS = ("heatmap", "contour", "surface", "histogram2d")
 _ERRORS = {"array": "plus", "arrayminus": "minus"}
+_NUMBER = (int, float, np.integer, np.floating)
 
 Row = dict[str, Cell]
 
@@ -71,8 +72,9 @@ def _point_rows(trace: dict[str, Any]) -> Iterator[Row]:
             found[f"{name}_{ending}"] = as_array(error.get(part))
     columns = {name: values for name, values in found.items() if values is not None and values.ndim == 1}
     count = max(map(len, columns.values()), default=0)
-    if "y" in columns and "x" not in columns:
-        columns["x"] = np.arange(count) * trace.get("dx", 1) + trace.get("x0", 0)
+    start, step = trace.get("x0", 0), trace.get("dx", 1)  # may be dates
+    if "y" in columns and "x" not in columns and isinstance(start, _NUMBER) and isinstance(step, _NUMBER):
+        columns["x"] = np.arange(count) * step + start
     whole = {name: values.tolist() for name, values in columns.items() if len(values) == count}
     names = [name for name in _FIRST if name in whole] + [name for name in whole if name not in _FIRST]
     for place in range(count):
@@ -93,9 +95,18 @@ def _grid_rows(trace: dict[str, Any]) -> Iterator[Row]:
 
 
 def as_array(value: Any) -> np.ndarray[Any, Any] | None:
-    """Return a list, an array or Plotly's base64 form of one as an array, anything else as None."""
+    """Return a list, an array or Plotly's base64 form of one as an array, anything else and a damaged one as None."""
+    try:
+        return _as_array(value)
+    except (ValueError, TypeError, OverflowError, SyntaxError):  # the last comes from numpy, for odd dtypes
+        return None
+
+
+def _as_array(value: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(value, dict) and value.keys() >= {"dtype", "bdata"}:
         flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+        if flat.dtype.kind not in "biuf":  # Plotly packs nothing but numbers
+            return None
         shape = value.get("shape")
         return flat.reshape([int(length) for length in str(shape).split(",")]) if shape else flat
     if isinstance(value, np.ndarray):

@@ -1,23 +1,32 @@
-"""One call for a runner: a result becomes a folder with its report, and the gallery knows it."""
+"""One call for a runner: a result becomes a folder with its report, and the gallery knows it.
 
+What took hours to compute is never thrown away: once the result is written, whatever fails afterwards leaves it there.
+"""
+
+import errno
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from alice.errors import AliceError
+from alice.files import atomic_write
 from alice.reports import plotly_script
 from alice.reports.archive import StoredRun, write_run
-from alice.reports.gallery import write_gallery
-from alice.reports.html import REPORT, render_report
+from alice.reports.gallery import is_gallery, write_gallery
+from alice.reports.html import INDEX, REPORT, render_report
 from alice.reports.result import Result
+
+_TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
 
 
 def publish(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
     """Store a result in a new folder, with its report, and renew the gallery of the folder above.
 
-    The folder appears under its name when it is complete; until then it has a name that the gallery passes over.
+    The folder appears under its name when the result is whole; until then it has a name that the gallery passes over.
+    If another process takes the name meanwhile, the folder gets a number. A gallery that is not ours is left alone.
     """
     folder = Path(folder).absolute()
     if folder.exists():
@@ -27,13 +36,69 @@ def publish(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -
         draft.mkdir(parents=True)
     except OSError as error:
         raise AliceError(f"cannot create a folder in {folder.parent}: {error.strerror}") from error
+    stored = _store(draft, result, provenance)
+    run = StoredRun(_give_name(draft, folder), stored.result, stored.provenance)
     try:
-        run = write_run(draft, result, provenance)
-        (draft / REPORT).write_text(render_report(run), encoding="utf-8", newline="\n")
-        plotly_script.place(folder.parent)
-        draft.rename(folder)
-    except BaseException:
+        _write_page(run)
+    finally:  # the gallery also tells of a run without a page
+        _renew_gallery(run.folder)
+    return run
+
+
+def _store(draft: Path, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
+    try:
+        return write_run(draft, result, provenance)
+    except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise AliceError(
+                f"the result cannot be written into {draft.parent}: {_told(error)}; use another folder"
+            ) from error
         raise
-    write_gallery(folder.parent)
-    return StoredRun(folder, run.result, run.provenance)
+
+
+def _give_name(draft: Path, folder: Path) -> Path:
+    """Rename a draft to the first name that is free, and return it."""
+    for name in _numbered(folder):
+        try:
+            return draft.rename(name)
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise AliceError(
+                    f"the result is whole but lies in {draft} and cannot become {name.name} ({_told(error)}); rename it"
+                ) from error
+    raise AssertionError("there is always another number")
+
+
+def _numbered(folder: Path) -> Iterator[Path]:
+    yield folder
+    yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+
+
+def _write_page(run: StoredRun) -> None:
+    try:
+        text = render_report(run)
+        plotly_script.place(run.folder.parent)
+        with atomic_write(run.folder / REPORT) as file:
+            file.write(text)
+    except Exception as error:  # whatever a figure provokes, the result must outlive it
+        raise AliceError(
+            f"the result is stored in {run.folder}, but its page could not be made ({_told(error)}); "
+            "once that is mended, `alice-interp report` makes it"
+        ) from error
+
+
+def _renew_gallery(folder: Path) -> None:
+    index = folder.parent / INDEX
+    try:
+        if is_gallery(index) or not index.exists():
+            write_gallery(folder.parent)
+    except (OSError, AliceError) as error:
+        raise AliceError(f"the result is stored in {folder}, but not in the gallery: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    """Return an error in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join((str(error) if isinstance(error, AliceError) else f"{type(error).__name__}: {error}").split())[:300]

@@ -20,6 +20,8 @@ from alice.reports import gallery, html, page, plotly_script
 from alice.reports.archive import read_without_arrays
 
 ADDRESS = "127.0.0.1"
+HTTP_PORT = 80
+BROKEN = "This page cannot be made, because the files of its run are damaged or not as alice-interp writes them.\n"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".json": "application/json",
@@ -96,7 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._is_for_us():
             self.send_error(HTTPStatus.FORBIDDEN)
             return
-        found = answer(self.server.folder, self.path)
+        try:
+            found = answer(self.server.folder, self.path)
+        except Exception:  # whatever a stranger's folder provokes, the browser gets an answer
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", BROKEN.encode())
+            return
         if found is None:
             self.send_error(HTTPStatus.NOT_FOUND)
         else:
@@ -104,7 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_for_us(self) -> bool:
         port = self.server.server_port
-        return self.headers.get_all("Host") in ([f"{ADDRESS}:{port}"], [f"localhost:{port}"])
+        endings = (f":{port}", "") if port == HTTP_PORT else (f":{port}",)  # browsers leave the usual port out
+        return self.headers.get_all("Host") in [[f"{name}{end}"] for name in (ADDRESS, "localhost") for end in endings]
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
         self.send_response(status)

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import plotly.graph_objects as go
 import pytest
 from click.testing import CliRunner
 
@@ -50,6 +51,12 @@ def test_a_standalone_page_can_be_written_elsewhere(run_folder, tmp_path):
     assert report(run_folder, "--standalone", "--out", out).exit_code == 0
     assert out.stat().st_size > 1_000_000
     assert not (run_folder / "report.html").exists()
+
+
+def test_a_figure_of_a_stranger_with_damaged_numbers_is_no_obstacle(run_folder):
+    packed = {"y": {"dtype": "zz", "bdata": "AAAA"}, "type": "scatter"}
+    write_run(run_folder, Result("Strange", figures={"f": go.Figure({"data": [packed]}, skip_invalid=True)}), {})
+    assert report(run_folder).exit_code == 0
 
 
 def test_a_folder_that_is_no_run_is_one_line(tmp_path):

@@ -17,6 +17,8 @@ from alice.reports.plot_json import harmless_text, script_json
 
 EVIL = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>'\"&\u2028"
 
+NONCE = r'nonce(?:-|=")([0-9a-f]{32})'
+
 
 class Page(HTMLParser):
     """The tags of a page, the text of its JSON elements by id, and all other text."""
@@ -229,4 +231,12 @@ def test_a_standalone_report_needs_no_other_file(tmp_path, result):
 
 def test_rendering_again_gives_the_same_page(tmp_path, result, provenance):
     run = write_run(tmp_path, result, provenance)
-    assert render_report(read_run(tmp_path)) == render_report(run)
+    again, first = (re.sub(NONCE, "", render_report(one)) for one in (read_run(tmp_path), run))
+    assert again == first
+
+
+def test_nobody_can_foresee_the_nonce_of_a_report(tmp_path):
+    run = StoredRun(tmp_path, Result("T"), {})
+    one, other = (set(re.findall(NONCE, render_report(run))) for _ in range(2))
+    assert len(one) == len(other) == 1
+    assert one != other

@@ -1,10 +1,11 @@
 import http.client
 import socket
+from types import SimpleNamespace
 
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Result, plotly_script
+from alice.reports import Result, html, plotly_script
 from alice.reports.publish import publish
 from alice.reports.server import GalleryServer, locate, serving
 
@@ -92,6 +93,28 @@ def test_a_foreign_host_is_refused(server, host):
 
 def test_localhost_is_this_machine(server):
     assert ask(server, "/", Host=f"localhost:{server.server_port}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("127.0.0.1", 200), ("localhost", 200), ("127.0.0.1:80", 200), ("evil.example", 403), ("127.0.0.1:81", 403)],
+)
+def test_on_the_usual_port_browsers_leave_it_out(server, host, status):
+    listening = SimpleNamespace(server_port=server.server_port)
+    server.server_port = 80
+    assert ask(listening, "/", Host=host)[0] == status
+
+
+def test_a_page_that_cannot_be_made_is_one_sentence(server, runs, monkeypatch):
+    def stumble(*_):
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(html, "render_report", stumble)
+    (runs / "one" / "report.html").write_text("<script>old</script>")
+    status, headers, body = ask(server, "/one/report.html")
+    assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
+    assert body.startswith(b"This page cannot be made")
+    assert b"secret" not in body
 
 
 def test_a_request_without_a_host_is_refused(server):
