@@ -40,6 +40,20 @@ class Kind:
             return tuple(kind.from_plain(entry) for kind, entry in zip(self._kinds(len(value)), value, strict=True))
         return Path(value) if self.scalar is Path and value is not None else value
 
+    def fits(self, value: Any) -> bool:
+        """Say whether a value is of this kind."""
+        if value is None:
+            return self.optional
+        if self.items:
+            kinds = self._kinds(len(value)) if isinstance(value, tuple) else ()
+            fitting = isinstance(value, tuple) and len(kinds) == len(value)
+            return fitting and all(kind.fits(entry) for kind, entry in zip(kinds, value, strict=True))
+        if self.choices:
+            return any(type(value) is type(choice) and value == choice for choice in self.choices)
+        if isinstance(value, bool):  # which Python counts among the numbers
+            return self.scalar is bool
+        return self.scalar is not None and isinstance(value, (int, float) if self.scalar is float else self.scalar)
+
     def _kinds(self, count: int) -> tuple["Kind", ...]:
         return self.items * count if self.repeated else self.items
 
@@ -48,6 +62,12 @@ def field_kinds(cls: type) -> dict[str, Kind]:
     """Return the kind of each field that a constructor takes; a type that cannot be an option is an error naming it."""
     hints = get_type_hints(cls)
     return {field.name: _kind(field.name, hints[field.name]) for field in fields(cls) if field.init}
+
+
+def flags_of(name: str, kind: Kind) -> tuple[str, ...]:
+    """Return what a field is called on the command line: one flag, or one for yes and one for no."""
+    word = name.replace("_", "-")
+    return (f"--{word}", f"--no-{word}") if kind.scalar is bool else (f"--{word}",)
 
 
 def to_plain(instance: Any) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import cleandoc, signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from alice.errors import AliceError
-from alice.fields import field_kinds
+from alice.fields import field_kinds, flags_of
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
@@ -42,7 +43,7 @@ def check_class(cls: object) -> type[Analysis]:
     """Return a class that is an analysis; otherwise say what is missing."""
     if not isinstance(cls, type):
         raise AliceError(f"register_analyses returned {cls!r}, which is not a class; return the classes themselves")
-    for find_fault in (_fault_of_dataclass, _fault_of_names, _fault_of_fields):
+    for find_fault in (_fault_of_dataclass, _fault_of_names, _fault_of_fields, _fault_of_flags, _fault_of_defaults):
         if fault := find_fault(cls):
             raise AliceError(f"the analysis {cls.__name__} {fault}")
     return cast("type[Analysis]", cls)
@@ -94,6 +95,8 @@ def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
         if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints"):
             return f"has a field {field.name!r}, which every analysis has already; call it something else"
+        if field.init and field.name.startswith("_"):
+            return f"has a field {field.name!r}, which is no name for an option; take the underscore away"
         if field.init and field.default is MISSING and field.default_factory is MISSING:
             return f"has a field {field.name!r} without a default; give it one, so that it runs without options"
     try:
@@ -102,4 +105,30 @@ def _fault_of_fields(cls: Any) -> str | None:
         return f"cannot have options: {error}"
     except NameError as error:
         return f"has a field whose type cannot be found: {error}; import it where the class is defined"
+    return None
+
+
+def _fault_of_flags(cls: Any) -> str | None:
+    owners = {f"--{name}": name for name in RUN_OPTIONS}
+    for name, kind in field_kinds(cls).items():
+        for flag in flags_of(name, kind):
+            if flag in owners:
+                return f"has two fields for the option {flag}, {owners[flag]!r} and {name!r}; rename one"
+            owners[flag] = name
+    return None
+
+
+def _fault_of_defaults(cls: Any) -> str | None:
+    """Build it once without options, as `run all` does, and see that provenance can keep what it then has."""
+    try:
+        instance = cls()
+    except Exception as error:  # whatever a stranger's __post_init__ raises
+        return f"cannot be built without options ({type(error).__name__}: {error}); mend its defaults"
+    for name, kind in field_kinds(cls).items():
+        value = getattr(instance, name)
+        if not kind.fits(value):
+            return f"has a field {name!r} whose default {value!r} is not of its type; mend one of them"
+        again = kind.from_plain(json.loads(json.dumps(kind.to_plain(value))))
+        if repr(again) != repr(value) and again != value:  # a NaN is not even equal to itself
+            return f"has a field {name!r} whose default {value!r} comes back from JSON as {again!r}; choose another"
     return None

@@ -23,6 +23,7 @@ from alice.fields import from_plain, to_plain
 from alice.model import Alice
 from alice.plugins.analysis import Analysis, check_class, checkpoints_of
 from alice.plugins.context import RunContext
+from alice.plugins.models import hooks_on
 from alice.plugins.runner import compute
 from alice.plugins.sample import SampleBatches
 from alice.plugins.store_room import FOLDER_VARIABLE
@@ -85,9 +86,8 @@ def _check(cls: type, variants: tuple[str, ...], options: dict[str, Any]) -> Non
     analysis = cls(**options)
     check_round_trip(analysis)
     for ctx in _contexts(analysis, variants):
-        result = check_repeats(analysis, ctx)
-        check_serialises(result)
-        check_hooks(analysis, ctx)
+        check_leaves_models(analysis, ctx)
+        check_serialises(check_repeats(analysis, ctx))
     if checkpoints_of(cls) != "none":
         check_streams(lambda count: _with_samples(cls, options, count), tiny_model(variants[0]))
 
@@ -118,18 +118,26 @@ def check_serialises(result: Result) -> None:
     _demand("<html" in render_report(again), f"{result.title}: the report is no page")
 
 
-def check_hooks(analysis: Analysis, ctx: RunContext) -> None:
-    """See that no hook is left on the model."""
+def check_leaves_models(analysis: Analysis, ctx: RunContext) -> None:
+    """See that no hook is left on a model, and that its weights are unchanged."""
+    models = [one.named_model for one in ctx.each if one.named_model is not None]
+    _ = [named.fingerprint for named in models]
     analysis.run(ctx)  # not through the runner, which would take the hooks off
-    for one in ctx.each:
-        left = [] if one.named_model is None else _hooks_on(one.model)
+    for named in models:
+        left = hooks_on(named.model)
         _demand(not left, f"{analysis.name}: it leaves a hook on {''.join(left[:1])}; use `with model.hooks(...)`")
+        _demand(named.is_unchanged(), f"{analysis.name}: it changes the weights; change those of a copy.deepcopy")
 
 
 def check_streams(make: Callable[[int], Analysis], model: Alice) -> None:
     """See that memory while reading many texts is that while reading few."""
     # The first run is for whatever is imported and remembered once.
-    _, few, many = (_peak(make(count), model, count) for count in (FEW, FEW, MANY))
+    _, (few, few_read), (many, many_read) = (_peak(make(count), model, count) for count in (FEW, FEW, MANY))
+    _demand(
+        not few_read or many_read > few_read,
+        f"{make(MANY).name}: it reads no more of {MANY} texts than of {FEW}, so nobody can see how its memory grows; "
+        "name the option `samples` that limits them",
+    )
     grown = (many - few) / (MANY - FEW)
     _demand(
         grown <= BYTES_PER_TEXT,
@@ -139,20 +147,22 @@ def check_streams(make: Callable[[int], Analysis], model: Alice) -> None:
 
 @dataclass(frozen=True, eq=False)
 class WatchedContext(RunContext):
-    """A context that measures memory whenever its last batch is taken."""
+    """A context that measures memory whenever its last batch is taken, and counts the texts."""
 
     held: list[int] = field(default_factory=list)
     """Bytes held at these moments; contexts made from this one add to the same list."""
+    read: list[int] = field(default_factory=list)
+    """Texts of each batch that was taken, in the same way."""
 
     @cached_property
     def batches(self) -> SampleBatches:
         """The batches, the last of which counts what is held while it is fetched."""
-        return _WatchedBatches(self._texts.batches(self.device), self.held)
+        return _WatchedBatches(self._texts.batches(self.device), self.held, self.read)
 
 
 class _WatchedBatches(SampleBatches):
-    def __init__(self, batches: SampleBatches, held: list[int]) -> None:
-        self._inner, self._held = batches, held
+    def __init__(self, batches: SampleBatches, held: list[int], read: list[int]) -> None:
+        self._inner, self._held, self._read = batches, held, read
 
     def __len__(self) -> int:
         return len(self._inner)
@@ -160,16 +170,18 @@ class _WatchedBatches(SampleBatches):
     def __getitem__(self, number: int) -> Batch:
         if number == len(self) - 1:  # by then everything that is kept has piled up
             self._held.append(_held_bytes())
-        return self._inner[number]
+        batch = self._inner[number]
+        self._read.append(len(batch))
+        return batch
 
 
-def _peak(analysis: Analysis, model: Alice, count: int) -> int:
-    """Return the most bytes held at a last batch: tensors, and what Python and numpy allocated since the start."""
+def _peak(analysis: Analysis, model: Alice, count: int) -> tuple[int, int]:
+    """Return the most bytes held at a last batch (tensors, and what Python and numpy allocated) and the texts taken."""
     plain = RunContext.open(model, data=tiny_texts(count, one_length=True), split="all")
     ctx = WatchedContext(plain.seed, plain.named_model, plain.texts)
     with _tracing():
         analysis.run(ctx)
-    return max(ctx.held, default=0)
+    return max(ctx.held, default=0), sum(ctx.read)
 
 
 @contextmanager
@@ -218,7 +230,3 @@ def _disturb(ctx: RunContext, state: int) -> RunContext:
     np.random.seed(state)  # noqa: NPY002  (the global one is what is meant)
     torch.manual_seed(state)
     return ctx
-
-
-def _hooks_on(model: Alice) -> list[str]:
-    return [name for name, point in model.hook_dict.items() if point.fwd_hooks or point.bwd_hooks]

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
@@ -62,14 +63,19 @@ def _installed() -> Iterator[Candidate]:
 
 
 def _from_entry_point(entry: EntryPoint) -> Candidate:
-    name, version = (entry.dist.name, entry.dist.version) if entry.dist else ("?", "")
-    return Candidate(entry.name, version, "entry point", f"{name} {entry.value}", entry.load)
+    about: Any = entry.dist.metadata if entry.dist else {"Name": "?", "Version": ""}
+    name, version, load = about.get("Name"), about.get("Version"), entry.load
+    if name is None or version is None:
+        load = _refusing("the METADATA of its distribution is missing or broken; install it again")
+    return Candidate(entry.name, version or "", "entry point", f"{name or '?'} {entry.value}", load)
 
 
 def _in_folder(folder: str) -> Iterator[Candidate]:
     if not folder:
         return
-    path = Path(folder).expanduser()
+    path = Path(folder)
+    with suppress(RuntimeError):  # `~nobody`: left as it is, it is no folder
+        path = path.expanduser()
     if not path.is_dir():
         load = _refusing(f"{FOLDER_VARIABLE} names {folder}, which is not a folder")
         yield Candidate(path.name or folder, "", "folder", str(path), load)

@@ -24,7 +24,7 @@ def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict
         "options": fields.to_plain(analysis),
         "seed": ctx.seed,
         "checkpoint": _checkpoint(ctx),
-        "data": ctx.texts.provenance() if ctx.texts is not None else None,
+        "data": _data(ctx),
         "plugin": _plugin(plugin),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
@@ -56,6 +56,15 @@ def _checkpoint(ctx: RunContext) -> dict[str, Any] | None:
         "name": ", ".join(named.name for named in models),
         "sha256": {named.name: named.fingerprint for named in models},
     }
+
+
+def _data(ctx: RunContext) -> dict[str, Any] | None:
+    """Return which texts were read: once if all models have read the same, else for each that has read any."""
+    read = {one.checkpoint: one.texts.provenance() for one in ctx.each if one.named_model and one.texts is not None}
+    first = next(iter(read.values()), None)
+    if all(texts == first for texts in read.values()):
+        return first
+    return {name: texts for name, texts in read.items() if texts is not None}
 
 
 def _plugin(plugin: Plugin | None) -> dict[str, str] | None:

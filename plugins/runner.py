@@ -1,23 +1,26 @@
 """Runs one analysis: times it, stamps where its result comes from, stores it and has its report written."""
 
-import os
+import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from time import perf_counter, time
 
 import torch
+from torch import Tensor
 
 from alice.errors import AliceError
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.manager import Plugin
+from alice.plugins.models import NamedModel
 from alice.reports import Result
 from alice.reports.archive import StoredRun
 from alice.reports.html import write_report
@@ -29,7 +32,11 @@ LONGEST_NAME = 100
 
 
 class AnalysisFailedError(AliceError):
-    """A bug in an analysis, told in one line; the traceback comes with `--debug`."""
+    """A bug in an analysis, told in one line; its cause has the traceback."""
+
+    def __init__(self, analysis: Analysis, error: BaseException) -> None:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        super().__init__(f"the analysis {analysis.name} failed ({told}); `alice-interp --debug run ...` shows where")
 
 
 def run_analysis(
@@ -51,56 +58,84 @@ def run_analysis(
 
     """
     ctx, out = _untouched(ctx), Path(out)
-    _check_writable(out)  # now, not after hours of computing
-    for one in ctx.each:  # now, in case the analysis changes weights
-        _ = one.named_model and one.named_model.fingerprint
-    started = perf_counter()
-    result = compute(analysis, ctx)
-    about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(perf_counter() - started)
-    _remove_drafts(out)
-    run = publish(_new_folder(out, analysis, ctx), result, about)
-    if standalone:
-        write_report(run, standalone=True)
-    return run
+    with _told_in_one_line(analysis):
+        _check_writable(out)  # now, not after hours of computing
+        json.dumps(provenance.describe(analysis, ctx, plugin))  # for the same reason
+        started = perf_counter()
+        result = compute(analysis, ctx)
+        about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(perf_counter() - started)
+        _remove_drafts(out)
+        run = publish(_new_folder(out, analysis, ctx), result, about)
+        if standalone:
+            write_report(run, standalone=True)
+        return run
 
 
 def compute(analysis: Analysis, ctx: RunContext) -> Result:
     """Run an analysis alone, with torch's generator set from the seed; a bug in it becomes one line."""
     if len(ctx.each) > 1 and checkpoints_of(type(analysis)) != "several":
         raise AliceError(f"{analysis.name} reads one checkpoint, not {len(ctx.each)}; run it for each of them")
-    try:
-        with _clean_models(ctx), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(ctx.seed)
-            result = analysis.run(ctx)
-    except AliceError:
-        raise
-    except (Exception, SystemExit) as error:  # an analysis that leaves the program would take the others with it
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        raise AnalysisFailedError(f"the analysis {analysis.name} failed ({told}); --debug shows where") from error
+    with _told_in_one_line(analysis), _clean_models(analysis, ctx), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(ctx.seed)
+        result = analysis.run(ctx)
     if not isinstance(result, Result):
         raise AliceError(f"the analysis {analysis.name} returned {type(result).__name__}; it must return a Result")
     return result
 
 
 @contextmanager
-def _clean_models(ctx: RunContext) -> Iterator[None]:
-    """Leave the models as they were found, so that the next analysis is not misled by hooks or by training mode."""
-    models = [one.named_model.model for one in ctx.each if one.named_model is not None]
+def _told_in_one_line(analysis: Analysis) -> Iterator[None]:
+    """Turn a bug into one line; an analysis that leaves the program would take the others with it."""
+    try:
+        yield
+    except AliceError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise AnalysisFailedError(analysis, error) from error
+
+
+@contextmanager
+def _clean_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
+    """Leave the models as they were found, so that no hook, mode or weight of one analysis misleads the next."""
+    models = [one.named_model for one in ctx.each if one.named_model is not None]
+    kept = [{name: tensor.detach().clone() for name, tensor in _tensors(named)} for named in models]
+    _ = [named.fingerprint for named in models]  # now, while the weights are those of the checkpoint
+    changed: list[str] = []
     try:
         yield
     finally:
-        for model in models:
-            model.reset_hooks()
-            model.eval()
+        for named, weights in zip(models, kept, strict=True):
+            named.model.reset_hooks()
+            named.model.eval()
+            if not named.is_unchanged():
+                named.model.to(next(iter(weights.values())).dtype)
+                for name, tensor in _tensors(named):
+                    tensor.data = weights[name]
+                changed.append(named.name)
+    if changed:
+        raise AliceError(
+            f"the analysis {analysis.name} changed the weights of {changed[0]}; change those of a copy.deepcopy of it"
+        )
+
+
+def _tensors(named: NamedModel) -> list[tuple[str, Tensor]]:
+    """Return all that the model computes with, also what is in no checkpoint because it follows from the others."""
+    return [*named.model.named_parameters(), *named.model.named_buffers()]
 
 
 def _check_writable(out: Path) -> None:
-    """Refuse a folder that cannot be made or written to."""
-    there = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise AliceError(
-            f"no run can be written to {out}: {there} is not a folder that can be written to; choose another"
-        )
+    """Refuse a folder that cannot be made or written to, by trying; what was made for that goes again."""
+    new = [path for path in (out, *out.parents) if not path.exists()]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".", suffix=".tmp", dir=out):
+            pass
+    except OSError as error:
+        raise AliceError(f"no run can be written to {out} ({error.strerror}); choose another folder") from error
+    finally:
+        for path in new:
+            with suppress(OSError):
+                path.rmdir()
 
 
 def _untouched(ctx: RunContext) -> RunContext:

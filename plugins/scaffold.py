@@ -1,14 +1,20 @@
 """Writes the project of a new plugin: an analysis that runs, its test, and what makes it installable."""
 
 import re
+import secrets
+from keyword import iskeyword
 from pathlib import Path
 from shutil import rmtree
 from string import Template
 
 from alice.errors import AliceError
+from alice.plugins.analysis import ALL
 from alice.plugins.hookspecs import API_VERSION
+from alice.plugins.manager import build
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_IMPORTED = ("Result", "RunContext")
+"""Classes that the module imports, so that its own cannot be called so."""
 
 PYPROJECT = Template("""\
 [build-system]
@@ -111,9 +117,11 @@ An analysis for [alice-interp](https://pypi.org/project/alice-interp/).
 
 def write_project(name: str, parent: Path) -> Path:
     """Write the project of a plugin into a new folder of `parent` and return the folder."""
-    if not _NAME.fullmatch(name):
-        raise AliceError(f"{name!r} is no name for a plugin; use small letters, digits and single hyphens")
     bare = name.removeprefix("alice-interp-")
+    if not _NAME.fullmatch(bare):
+        raise AliceError(f"{name!r} is no name for a plugin; use small letters, digits and single hyphens")
+    if bare == ALL or bare in build(third_party=False).analyses:
+        raise AliceError(f"{bare!r} is the name of something that alice-interp runs already; choose another")
     folder = parent / f"alice-interp-{bare}"
     if folder.exists():
         raise AliceError(f"{folder} is there already; choose another name or --out")
@@ -122,7 +130,7 @@ def write_project(name: str, parent: Path) -> Path:
         "name": bare,
         "project": folder.name,
         "module": module,
-        "cls": "".join(part.capitalize() for part in bare.split("-")),
+        "cls": _class_name(bare),
         "api": API_VERSION,
     }
     files = {"pyproject.toml": PYPROJECT, f"{module}.py": MODULE, f"tests/test_{module}.py": TEST, "README.md": README}
@@ -130,9 +138,14 @@ def write_project(name: str, parent: Path) -> Path:
     return folder
 
 
+def _class_name(bare: str) -> str:
+    name = "".join(part.capitalize() for part in bare.split("-"))
+    return f"{name}Analysis" if iskeyword(name) or name in _IMPORTED else name
+
+
 def _write_all(folder: Path, files: dict[str, str]) -> None:
     """Write the files under a temporary name first, so that no half of a project is left."""
-    draft = folder.with_name(f".{folder.name}.tmp")
+    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
     try:
         for place, text in files.items():
             (draft / place).parent.mkdir(parents=True, exist_ok=True)

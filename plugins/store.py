@@ -26,12 +26,12 @@ from alice.checkpoint import write_tensors
 from alice.errors import AliceError
 from alice.files import atomic_write
 from alice.plugins import store_room
+from alice.plugins.models import hooks_on
 
 if TYPE_CHECKING:
     from alice.plugins.models import NamedModel
     from alice.plugins.sample import Sample, SampleBatches
 
-ABOUT = "about.json"
 FORMAT = 1
 _BROKEN = (SafetensorError, OSError, KeyError)
 """What reading a shard raises that was removed, cut off or is not ours."""
@@ -41,6 +41,8 @@ _BROKEN = (SafetensorError, OSError, KeyError)
 class StoredActivations:
     """Pairs `(batch, cache)` like `Activations`, kept in a folder; `stored[i]` is the pair of batch i."""
 
+    named: NamedModel
+    """The model that the store is of."""
     source: Activations
     """Computes what is not stored yet."""
     batches: SampleBatches
@@ -56,17 +58,19 @@ class StoredActivations:
         about = {
             "format": FORMAT,
             "checkpoint": named.fingerprint,
+            "computed": _kind_of_numbers(named),
             "data": texts.fingerprint,
             "hooks": source.names,
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
         key = sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
-        stored = cls(source, batches, store_room.root() / key)
+        stored = cls(named, source, batches, store_room.root() / key)
         what = f"{len(source.names)} hooks over {len(texts.encoded)} texts"
-        store_room.make_room(stored.folder, needed=stored.bytes_needed(), what=what)
-        if not (stored.folder / ABOUT).exists():
-            with atomic_write(stored.folder / ABOUT) as file:
-                json.dump(about, file, indent=2)
+        needed = stored.bytes_needed()
+        store_room.make_room(stored.folder, needed=needed, what=what)
+        if not (stored.folder / store_room.ABOUT).exists():
+            with atomic_write(stored.folder / store_room.ABOUT) as file:
+                json.dump(about | {store_room.NEEDED: needed}, file, indent=2)
         return stored
 
     def __len__(self) -> int:
@@ -77,17 +81,29 @@ class StoredActivations:
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
         batch = self.batches[number]
+        self._refuse_hooks()
         cache = self._read(number, batch)
         if cache is None:
             self._write(number, batch)
-            cache = self._read(
-                number, batch
-            )  # from disk the first time too, so that it is always the same kind of tensor
+            cache = self._read(number, batch)  # from disk the first time too, to be always the same kind of tensor
         if cache is None:
             raise AliceError(f"{self._shard(number)} was written but cannot be read; check the disk")
         return batch, cache
 
+    def _refuse_hooks(self) -> None:
+        """Refuse a model with hooks: what it computes now is not what the store of its checkpoint holds."""
+        if hooks := hooks_on(self.source.model):
+            raise AliceError(
+                f"{self.named.name} has a hook on {hooks[0]}, so its activations cannot be stored; "
+                "take the hook off, or use ctx.activations"
+            )
+
     def _write(self, number: int, batch: Batch) -> None:
+        if not self.named.is_unchanged():
+            raise AliceError(
+                f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
+                "stored; open the changed model with RunContext.open, or use ctx.activations"
+            )
         _, _, cache = run_batch(self.source.model, batch, self.source.names)
         store_room.make_folder(self.folder)  # somebody may have cleaned up in the meantime
         write_tensors(self._shard(number), _apart(cache, self.source.names))
@@ -124,6 +140,12 @@ class StoredActivations:
             return None
         device = batch.cipher_ids.device
         return ActivationCache({name: tensor.to(device) for name, tensor in tensors.items()}, self.source.model)
+
+
+def _kind_of_numbers(named: NamedModel) -> str:
+    """Return the type of the weights and the kind of device, which both show in the last digits."""
+    weight = next(named.model.parameters())
+    return f"{weight.dtype} on {weight.device.type}"
 
 
 def _apart(cache: ActivationCache, names: list[str]) -> dict[str, Tensor]:

@@ -5,6 +5,7 @@ most what `ALICE_INTERP_CACHE_LIMIT` says (8G if nothing). What was not used for
 needed, what was used longest ago. All of it can be computed again, so the whole folder may be deleted at any time.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,10 @@ from alice.errors import AliceError
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
 DEFAULT_LIMIT = "8G"
 DAYS_KEPT = 30
+ABOUT, NEEDED = "about.json", "needed"
+"""The file in which a store says what it holds, and its entry with the bytes that the store has when it is full."""
+HOURS_OF_FILLING = 24
+"""A store used within this time may still be growing, so it counts with all it needs."""
 HOURS_OF_A_DRAFT = 1
 """A file that is being written is younger than this; an older one was left by a process that died."""
 FREE_AFTERWARDS = 256 * 2**20
@@ -79,10 +84,10 @@ def make_room(folder: Path, *, needed: int, what: str) -> None:
 def _remove_others(folder: Path, room: int) -> None:
     """Remove stores out of date, then the ones used longest ago until the rest fits into `room` bytes."""
     others = sorted((path for path in folder.parent.iterdir() if path.is_dir() and path != folder), key=_used)
-    total = sum(map(_size, others))
+    total = sum(map(_claim, others))
     for other in others:
         if total > room or _used(other) < time.time() - DAYS_KEPT * 86400:
-            total -= _size(other)
+            total -= _claim(other)
             shutil.rmtree(other, ignore_errors=True)
 
 
@@ -97,6 +102,17 @@ def _used(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:  # another process cleans up at the same time
         return 0.0
+
+
+def _claim(folder: Path) -> int:
+    """Return the bytes that a store takes, or will take if somebody may still be filling it."""
+    size = _size(folder)
+    if _used(folder) < time.time() - HOURS_OF_FILLING * 3600:
+        return size
+    try:
+        return max(size, int(json.loads((folder / ABOUT).read_text())[NEEDED]))
+    except (OSError, ValueError, KeyError, TypeError):  # removed just now, or not written yet
+        return size
 
 
 def _size(folder: Path) -> int:

@@ -45,8 +45,8 @@ def check_analysis(cls: type, *, variants: tuple[str, ...] = ("base", "bijective
     """Hold an analysis to the rules; an AssertionError says which one it breaks.
 
     Its options survive being written as JSON; for one seed it gives one result, whatever the state of the global
-    generators; the result can be stored, read back and shown; it leaves no hook on the model; and its memory does not
-    grow with the number of texts.
+    generators; the result can be stored, read back and shown; it leaves no hook on the model and its weights unchanged;
+    and its memory does not grow with the number of texts, which an option called `samples` may limit.
 
     Args:
         cls: the analysis.

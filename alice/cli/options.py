@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.fields import Kind, field_kinds
+from alice.fields import Kind, field_kinds, flags_of
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -70,13 +70,10 @@ class _OrNone(ParamType):
 
 
 def _option(field: "Field[Any]", kind: Kind, defaults: str | None) -> Decorator:
-    flag = "--" + field.name.replace("_", "-")
-    if kind.scalar is bool:
-        flag = f"{flag}/--no-{field.name.replace('_', '-')}"
     text = field.metadata.get("help", "")
     shown = defaults or _default_text(field)
     return click.option(
-        flag,
+        "/".join(flags_of(field.name, kind)),
         field.name,
         default=UNSET,
         help=f"{text}  [default: {shown}]" if shown else text,

@@ -1,5 +1,6 @@
 """`alice-interp run NAME`: runs an analysis of any plugin; its options come from its dataclass fields."""
 
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +47,8 @@ class AnalysisGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for `--plugin` in all arguments first: the analysis may come from that file."""
         self.__dict__.pop("plugins", None)
-        self.files = tuple(_plugin_files(args))
+        # A shell that completes a line must not run a file that nobody has asked to run yet.
+        self.files = () if ctx.resilient_parsing else tuple(_plugin_files(args))
         for file in self.files:
             click.echo(f"running the code in {file}, as --plugin asks", err=True)
         return super().parse_args(ctx, args)
@@ -70,6 +72,8 @@ class AnalysisGroup(click.Group):
         try:
             cls, plugin = self.plugins.find(cmd_name)
         except AliceError as error:
+            if ctx.resilient_parsing:
+                return None
             ctx.fail(str(error))
         return _analysis_command(cls, plugin, self.plugins)
 
@@ -126,10 +130,12 @@ def _all_command(plugins: Plugins) -> click.Command:
             cls, plugin = plugins.find(name)
             click.echo(f"{name}: {summary_of(cls)}", err=True)
             try:
-                stored = run_analysis(cls(), ctx, out=out, plugin=plugin, standalone=standalone)
+                analysis = _build_analysis(cls, {})
+                stored = run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone)
             except AliceError as error:
                 failed.append(f"{name} ({error})")
                 click.echo(f"{name} failed: {error}", err=True)
+                _show_traceback(error)
                 continue
             _say_done(stored.folder, stored.result.headline_metric())
         if failed:
@@ -143,8 +149,16 @@ def _build_analysis(cls: type[Analysis], options: dict[str, Any]) -> Analysis:
     """Build the analysis; what its own checks refuse is one line."""
     try:
         return cls(**options)
-    except (ValueError, TypeError) as error:
+    except AliceError:
+        raise
+    except Exception as error:
         raise AliceError(f"{cls.name} refuses its options: {error}") from error
+
+
+def _show_traceback(error: AliceError) -> None:
+    """Print where an error comes from, if `alice-interp --debug` was asked for."""
+    if click.get_current_context().find_root().params.get("debug"):
+        click.echo("".join(traceback.format_exception(error)), err=True)
 
 
 def _check_checkpoints(cls: type[Analysis], ckpt: tuple[str, ...]) -> None:

@@ -69,9 +69,30 @@ def test_a_new_project_passes_its_own_tests_and_loads(alone):
 def test_a_new_project_never_overwrites_and_needs_a_proper_name(alone):
     plugins("new", "mine")
     assert "is there already" in plugins("new", "alice-interp-mine", code=1).stderr
-    for name in ("../up", "Mine", "a b", "-x-", ""):
+    for name in ("../up", "Mine", "a b", "-x-", "alice-interp-3d", ""):
         assert "is no name for a plugin" in plugins("new", "--", name, code=1).stderr
     assert [path.name for path in alone.iterdir()] == ["alice-interp-mine"]
+
+
+@pytest.mark.parametrize(("name", "cls"), [("none", "NoneAnalysis"), ("run-context", "RunContextAnalysis")])
+def test_a_name_that_python_or_the_module_has_taken_still_gives_a_project_that_loads(alone, name, cls):
+    folder = plugins("new", name).stdout.splitlines()[0]
+    (file,) = (alone / folder).glob("*.py")
+    assert f"class {cls}:" in file.read_text()
+    listed = json.loads(plugins("--json", "--plugin", str(file)).stdout)
+    assert (list(listed[-1]["analyses"]), listed[-1]["error"]) == ([name], None)
+
+
+@pytest.mark.parametrize("name", ["all", "early-exit", "alice-interp-early-exit"])
+def test_a_name_that_is_run_already_is_refused(alone, name):
+    assert "runs already; choose another" in plugins("new", name, code=1).stderr
+    assert list(alone.iterdir()) == []
+
+
+def test_a_draft_that_somebody_left_is_in_nobodys_way(alone):
+    (alone / ".alice-interp-mine.tmp" / "old").mkdir(parents=True)
+    folder = plugins("new", "mine").stdout.splitlines()[0]
+    assert not (alone / folder / "old").exists()
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(alone):

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 from workbench import save_checkpoint, save_texts, write_plugin
 
@@ -147,7 +148,8 @@ def test_a_failing_analysis_is_one_line_and_exit_code_1(place):
     write_plugin(place / "fails.py", name="fails", body="{}['missing']")
     result = run("fails", "--plugin", "fails.py", *DATA, code=1)
     assert result.stderr.splitlines()[-1] == (
-        "alice-interp: error: the analysis fails failed (KeyError: 'missing'); --debug shows where"
+        "alice-interp: error: the analysis fails failed (KeyError: 'missing'); "
+        "`alice-interp --debug run ...` shows where"
     )
     assert not (place / "runs").exists()
 
@@ -164,6 +166,30 @@ def test_all_runs_every_analysis_for_one_checkpoint_and_tells_of_failures_at_the
     assert "alice-interp: error: 1 of " in result.stderr
     assert "analyses failed: fails (the analysis fails failed (ZeroDivisionError: division by zero)" in result.stderr
     assert "the other reports are in runs" in result.stderr
+
+
+def test_an_analysis_that_cannot_be_built_stops_no_other(place):
+    source = (place / "mine.py").read_text().replace('name = "count"', 'name = "moody"')
+    second_time = "    def __post_init__(self):\n        made.append(1)\n        {1: 0}[len(made)]\n\n"
+    (place / "moody.py").write_text("made = []\n" + source.replace("    def run(", f"{second_time}    def run("))
+    result = run("all", "--plugin", "moody.py", "--plugin", "mine.py", *DATA, code=1)
+    assert "moody (moody refuses its options: 2)" in result.stderr
+    assert "texts: 5" in result.stdout
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_debug_shows_where_each_analysis_of_all_failed(place, debug):
+    write_plugin(place / "fails.py", name="fails", body="1 / 0")
+    result = CliRunner().invoke(main, [*["--debug"] * debug, "run", "all", "--plugin", "fails.py", *DATA])
+    assert ('fails.py", line' in result.stderr) is debug
+
+
+def test_completing_a_line_runs_no_plugin_file(place):
+    (place / "mine.py").write_text("open('ran', 'w').close()\n" + (place / "mine.py").read_text())
+    for words in (["run", "--plugin", "mine.py"], ["run", "--plugin", "mine.py", "count"]):
+        offered = ShellComplete(main, {}, "alice-interp", "_ALICE").get_completions(words, "")
+        assert "early-exit" in {item.value for item in offered}
+    assert not (place / "ran").exists()
 
 
 def test_all_succeeds_where_nothing_fails(place):

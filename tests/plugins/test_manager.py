@@ -80,6 +80,18 @@ def test_a_folder_that_is_none_is_reported(tmp_path):
     assert "which is not a folder" in plugin.error
 
 
+def test_a_folder_of_a_user_who_is_not_there_is_reported():
+    (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": "~nosuch/x"}).broken
+    assert "names ~nosuch/x, which is not a folder" in plugin.error
+
+
+def test_an_installed_plugin_without_metadata_is_reported(site):
+    install(site, "installed_bare", "")
+    (site / "installed_bare-1.2.dist-info" / "METADATA").unlink()
+    (plugin,) = build(environ={"ALICE_INTERP_LOAD_PLUGINS": "installed_bare"}).broken
+    assert plugin.error == "the METADATA of its distribution is missing or broken; install it again"
+
+
 def test_an_installed_plugin_is_found_with_its_distribution_and_version(site):
     install(
         site,

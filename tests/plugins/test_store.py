@@ -193,3 +193,45 @@ def test_stored_activations_can_be_trained_on(ctx):
         weight = torch.ones(16, requires_grad=True)
         (cache["hook_embed"] @ weight).sum().backward()
         assert weight.grad is not None
+
+
+def test_a_model_with_a_hook_on_it_is_refused_stored_or_not(ctx):
+    stored = ctx.store(*HOOKS)
+    _ = stored[0]
+    with ctx.model.hooks([("hook_embed", lambda value, hook: value * 0)]):
+        for number in (0, 1):
+            with pytest.raises(AliceError, match="has a hook on hook_embed, so its activations cannot be stored"):
+                _ = stored[number]
+    same(stored, ctx.activations(*HOOKS))
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, hidden):
+    stored = ctx.store(*HOOKS)
+    with torch.no_grad():
+        weight = ctx.model.blocks[0].ln1.w
+        (weight.data if hidden else weight).mul_(2)
+    with pytest.raises(AliceError, match="the weights of base were changed after it was opened"):
+        _ = stored[0]
+    assert not list(stored.folder.glob("*.safetensors"))
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype")  # of torch's, about speed alone
+def test_another_type_of_numbers_has_a_store_of_its_own(ctx):
+    first, single = ctx.store("hook_embed").folder, ctx.named_model.fingerprint
+    double = tiny_context(ctx.model.double(), texts=40)
+    assert double.named_model.fingerprint == single
+    assert double.store("hook_embed").folder != first
+
+
+def test_a_store_that_is_still_being_filled_counts_with_all_that_it_needs(ctx, monkeypatch):
+    filling, new = ctx.sample(39).store(*HOOKS), ctx.sample(38)
+    needed = filling.bytes_needed()
+    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", str(needed + needed // 2))
+    assert filling.folder.exists()
+    os.utime(filling.folder, (time.time() - 86400 * 2,) * 2)
+    new.store(*HOOKS)
+    assert filling.folder.exists()
+    os.utime(filling.folder)
+    new.store(*HOOKS)
+    assert not filling.folder.exists()

@@ -118,3 +118,21 @@ def test_options_that_do_not_come_back_are_caught():
     cls.__eq__ = lambda self, other: self is other
     with pytest.raises(AssertionError, match="come back as"):
         check_analysis(cls)
+
+
+def test_changed_weights_are_caught():
+    def run(self, ctx):
+        ctx.model.blocks[0].ln1.w.data += 1
+        return Result("Changed")
+
+    with pytest.raises(AssertionError, match="it changes the weights"):
+        check_analysis(bad(run), variants=("base",))
+
+
+def test_an_option_that_hides_how_memory_grows_is_caught():
+    def run(self, ctx):
+        kept = [cache for _, cache in ctx.sample(self.limit).activations(EVERY_LAYER)]
+        return Result("Hoarder", metrics={"batches": len(kept)})
+
+    with pytest.raises(AssertionError, match=r"reads no more of 480 texts than of 120.*; name the option `samples`"):
+        check_analysis(bad(run, limit=(int, 50)), variants=("base",))
