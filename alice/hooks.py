@@ -13,7 +13,8 @@ class Hook(HookPoint):
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the activation, or what the hooks make of it."""
-        if not self.active:
+        # Not `self.active`: looking it up would take as long as all the rest of an idle call.
+        if not (self._forward_hooks or self._backward_hooks or self._forward_pre_hooks or self._backward_pre_hooks):
             return x
         # A hook may write into what it gets; autograd forbids that for tensors it needs for the backward pass.
         return super().__call__(x.clone() if x.requires_grad else x)

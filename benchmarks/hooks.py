@@ -5,7 +5,7 @@ python benchmarks/hooks.py
 
 import torch
 from plain_model import PlainAlice
-from timing import ratio, take_turns
+from timing import keep_memory, ratio, take_turns
 
 from alice.model import Alice
 from alice.presets import model_config
@@ -18,6 +18,7 @@ TARGET = 1.05
 def main() -> None:
     """Print the ratio of times for several shapes of batch."""
     torch.set_num_threads(1)
+    keep_memory()
     model = Alice(model_config("small")).eval()
     plain = PlainAlice(model)
     for name, shape in SHAPES.items():

@@ -1,8 +1,22 @@
 """Timing side by side: the contestants take turns, so that what else the machine does hits all of them alike."""
 
+import ctypes
 import statistics
 import time
 from collections.abc import Callable
+
+
+def keep_memory() -> None:
+    """Have the C library keep freed memory instead of giving it back and faulting it in again.
+
+    Otherwise the order in which tensors are freed decides how many page faults a contestant pays for, which can be a
+    tenth of a large batch's time and has nothing to do with what is compared. Without glibc this does nothing.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        trim, mmap, plenty = -1, -3, 2**30
+        library.mallopt(trim, plenty)
+        library.mallopt(mmap, plenty)
 
 
 def take_turns(contestants: dict[str, Callable[[], object]], *, rounds: int = 30) -> dict[str, list[float]]:
