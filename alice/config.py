@@ -53,6 +53,8 @@ class ModelConfig:
     """Transformer blocks of the embedding hypernetwork (dynamic)."""
     hyper_heads: int = 4
     """Attention heads of the hypernetwork (dynamic)."""
+    hyper_skip: bool = False
+    """Whether a symbol's fixed embedding is added to what its query gathered (dynamic)."""
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:

@@ -13,6 +13,7 @@ class HyperNetwork(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        self.skip = config.hyper_skip
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
         self.blocks = nn.ModuleList(Block(config, config.hyper_heads) for _ in range(config.hyper_layers))
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
@@ -28,5 +29,8 @@ class HyperNetwork(nn.Module):
         scores = self.query.to(x.dtype) @ x.transpose(-1, -2) * x.shape[-1] ** -0.5  # (batch, symbol, pos)
         if mask is not None:
             scores = scores.masked_fill(~mask[:, None, :], -torch.inf)
-        table = self.hook_table(self.hook_pattern(scores.softmax(-1)) @ x)
+        table = self.hook_pattern(scores.softmax(-1)) @ x
+        if self.skip:
+            table = table + self.embed.weight.to(x.dtype)
+        table = self.hook_table(table)
         return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

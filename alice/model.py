@@ -71,9 +71,12 @@ class Alice(LensSurface, HookedRootModule):
             else:
                 nn.init.ones_(weight)
         if isinstance(self.head, BijectiveHead):
-            # A query that starts as its own symbol's embedding finds that symbol sooner than a random one.
-            with torch.no_grad():
-                self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
+            self.aim_queries()
+
+    @torch.no_grad()
+    def aim_queries(self) -> None:
+        """Let each query of the bijective head start as its own symbol's embedding, to find that symbol sooner."""
+        self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
     def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:
         """Decode ciphertexts, (batch, pos) -> scores of plaintext symbols (batch, pos, symbol).

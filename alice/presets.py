@@ -34,8 +34,16 @@ PRESETS = (*CPU_SIZES, *PAPER_SIZES)
 
 # Dropout and stochastic depth are not in the paper but in its authors' code.
 _PAPER_EXTRAS = {"dropout": 0.1, "stochastic_depth": 0.1}
-# Sharper and with the same noise-to-temperature ratio as the paper's head; with the skip it learns as fast as base.
-_CPU_EXTRAS = {"init_std": 0.04, "cross_skip": True, "sinkhorn_tau": 1.0, "gumbel_noise": 0.21}
+# Sharper and with the same noise-to-temperature ratio as the paper's head; with their skips the variants learn as fast
+# as base, while the paper's queries must first find their own symbol, which nothing rewards as long as little is known.
+_CPU_EXTRAS = {
+    "init_std": 0.04,
+    "cross_skip": True,
+    "sinkhorn_tau": 1.0,
+    "gumbel_noise": 0.21,
+    "hyper_layers": 2,
+    "hyper_skip": True,
+}
 
 PAPER_RECIPE = Recipe(
     steps=200_000, batch_texts=96, batch_tokens=None, lr=1e-4, schedule="constant", warmup_steps=0, clip=0.0
@@ -46,11 +54,11 @@ CPU_RECIPE = Recipe(
 
 
 def model_config(preset: str, variant: Variant = "base", **overrides: Any) -> ModelConfig:
-    """Return the architecture of a preset; the dynamic variant trades layers for its hypernetwork."""
+    """Return the architecture of a preset; the paper's dynamic variant trades layers for its hypernetwork."""
     size = _find(preset)
     fields: dict[str, Any] = {**vars(size), "variant": variant, "hyper_heads": size.n_heads}
     fields |= _CPU_EXTRAS if preset in CPU_SIZES else {**_PAPER_EXTRAS, "cross_heads": size.n_heads}
-    if variant == "dynamic":
+    if variant == "dynamic" and preset in PAPER_SIZES:
         fields["hyper_layers"] = min(2, size.n_layers // 2)
         fields["n_layers"] = size.n_layers - fields["hyper_layers"]
     return ModelConfig(**(fields | overrides))

@@ -14,7 +14,6 @@ from accelerate.utils import broadcast_object_list, set_seed
 from alice import precision
 from alice.alphabet import Alphabet
 from alice.batch import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource
-from alice.checkpoint import check_fit
 from alice.cipher import key_pool
 from alice.corpus import Corpus, open_corpus
 from alice.errors import AliceError
@@ -25,6 +24,7 @@ from alice.run_folder import Run
 from alice.split import select
 from alice.trainer import Row, Trainer
 from alice.training_state import STATE
+from alice.warm_start import start_from
 
 LONG_RUN_STEPS, LONG_RUN_HOURS = 500, 0.1
 """From here on the half minute that compiling takes is won back."""
@@ -54,7 +54,9 @@ def train(
     accelerator = _accelerator(run, cpu, list(trackers))
     set_seed(run.recipe.seed)
     going_on = resume and (run.folder / STATE).exists()  # a run that died at once starts over
-    model = _new_model(run, init=None if going_on else run.init)
+    model = Alice(run.model)
+    if run.init is not None and not going_on:
+        say(start_from(model, run.init))
     trainer = Trainer(
         model,
         run.recipe,
@@ -98,16 +100,6 @@ def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
         )
     alphabet = corpus.cleaner.alphabet
     return Batches(EncodedTexts(texts, alphabet), alphabet, seed=(VALIDATION_SEED,), keys=KeySource(excluded=pool))
-
-
-def _new_model(run: Run, init: str | None) -> Alice:
-    """Return a model with fresh weights, or with those of another checkpoint."""
-    model = Alice(run.model)
-    if init is not None:
-        start = Alice.from_pretrained(init).state_dict()
-        check_fit(start, model.state_dict(), where=init)
-        model.load_state_dict(start)
-    return model
 
 
 def _check_trackers(trackers: Iterable[str]) -> None:

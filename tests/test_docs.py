@@ -47,11 +47,15 @@ def test_every_hook_is_documented(hook):
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_built_in_analysis_is_documented_with_its_options(name):
-    text = (DOCS / "analyses.md").read_text()
-    section = re.search(rf"^## `{name}`\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    assert section, f"docs/analyses.md has no section for {name}"
+    page = (DOCS / "analyses" / f"{name}.md").read_text()
+    assert page.startswith(f"# `{name}`\n")
     for option in fields(ANALYSES[name]):
-        assert f"`--{option.name.replace('_', '-')}`" in section[1], option.name
+        assert f"`--{option.name.replace('_', '-')}`" in page, option.name
+
+
+def test_the_list_of_analyses_names_every_one():
+    listed = re.findall(r"^\| \[`([a-z-]+)`\]\(\1\.md\) \|", (DOCS / "analyses" / "README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(ANALYSES)
 
 
 def test_the_analysis_of_the_guide_runs_as_it_stands(tmp_path, monkeypatch):

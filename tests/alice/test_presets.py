@@ -1,9 +1,10 @@
 import pytest
 import torch
 
+from alice.config import VARIANTS
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.presets import CPU_SIZES, PAPER_SIZES, PRESETS, model_config, recipe
+from alice.presets import CPU_SIZES, PAPER_SIZES, model_config, recipe
 
 
 @pytest.mark.parametrize("preset", PAPER_SIZES)
@@ -14,8 +15,8 @@ def test_a_paper_preset_has_as_many_parameters_as_its_name_says(preset):
     assert sum(weight.numel() for weight in model.parameters()) == pytest.approx(wanted, rel=0.02)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_the_variants_of_a_preset_are_about_equally_large(preset):
+@pytest.mark.parametrize("preset", PAPER_SIZES)
+def test_the_variants_of_a_paper_preset_are_about_equally_large(preset):
     sizes = {}
     for variant in ("base", "bijective", "dynamic"):
         with torch.device("meta"):
@@ -36,6 +37,13 @@ def test_the_paper_presets_follow_the_paper_and_ours_have_the_skip():
 def test_the_dynamic_model_of_the_paper_has_ten_layers_and_a_hypernetwork_of_two():
     config = model_config("85m", "dynamic")
     assert (config.n_layers, config.hyper_layers) == (10, 2)
+
+
+@pytest.mark.parametrize("preset", CPU_SIZES)
+def test_the_variants_of_our_presets_have_one_backbone_so_that_one_can_start_from_another(preset):
+    configs = [model_config(preset, variant) for variant in VARIANTS]
+    assert {config.n_layers for config in configs} == {CPU_SIZES[preset].n_layers}
+    assert all(config.hyper_skip for config in configs)
 
 
 def test_the_shipped_size_has_at_least_six_layers():

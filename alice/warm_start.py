@@ -1,0 +1,36 @@
+"""Starts a model from the weights of another, which may be of another variant: the backbone is common to all three."""
+
+import torch
+
+from alice.checkpoint import check_fit
+from alice.errors import AliceError
+from alice.model import Alice
+
+OWN = ("hypernet.", "head.query")
+"""Weights that only one variant has; they start afresh where the other model lacks them."""
+_EMBEDDING, _HYPER_EMBEDDING = "embed.weight", "hypernet.embed.weight"
+
+
+def start_from(model: Alice, checkpoint: str) -> str:
+    """Give a model the weights of a checkpoint, and say in one line which of its own it keeps."""
+    other = Alice.from_pretrained(checkpoint)
+    if other.alphabet != model.alphabet:
+        raise AliceError(f"{checkpoint} reads another alphabet than the new model; start from one with the same")
+    given, wanted = other.state_dict(), model.state_dict()
+    if _EMBEDDING in given and _HYPER_EMBEDDING in wanted:
+        given[_HYPER_EMBEDDING] = given.pop(_EMBEDDING)
+    elif _HYPER_EMBEDDING in given and _EMBEDDING in wanted:
+        given[_EMBEDDING] = given.pop(_HYPER_EMBEDDING)
+    fresh = [name for name in wanted if name not in given and name.startswith(OWN)]
+    unused = [name for name in given if name not in wanted and name.startswith(OWN)]
+    taken = {name: tensor for name, tensor in given.items() if name not in unused}
+    check_fit(taken | {name: wanted[name] for name in fresh}, wanted, where=checkpoint)
+    with torch.no_grad():
+        model.load_state_dict(taken, strict=False)
+    if "head.query" in fresh:
+        model.aim_queries()
+    told = f"starting from the weights of {checkpoint}"
+    if fresh:
+        parts = sorted({name.split(".")[0] if name.startswith("hypernet.") else name for name in fresh})
+        told += f" ({other.config.variant}); new in this model: {', '.join(parts)}"
+    return told
