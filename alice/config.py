@@ -55,6 +55,13 @@ class ModelConfig:
     """Attention heads of the hypernetwork (dynamic)."""
     hyper_skip: bool = False
     """Whether a symbol's fixed embedding is added to what its query gathered (dynamic)."""
+    hyper_mlp: int = 0
+    """Hidden width of the hypernetwork's feed-forward layers; 0 for that of the backbone (dynamic)."""
+    whole_vocab: bool = False
+    """Whether any id can be an answer, padding too, as in the authors' code; the bijective head then assigns all ids.
+    Otherwise no symbol stands for padding, and the bijective head moves letters only."""
+    hyper_rope_truncated: bool = False
+    """Whether the hypernetwork's rotary table is cut to whole numbers, as by a slip in the authors' code (dynamic)."""
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
@@ -74,6 +81,8 @@ class ModelConfig:
         ):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if not isinstance(self.hyper_mlp, int) or self.hyper_mlp < 0:
+            raise AliceError(f"hyper_mlp={self.hyper_mlp!r} must be a whole number of at least 0")
         for name in ("n_heads", "hyper_heads"):
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
@@ -106,10 +115,15 @@ class ModelConfig:
         return len(self.symbols) + 1
 
     @property
+    def n_blocks(self) -> int:
+        """Number of Transformer blocks, the hypernetwork's included."""
+        return self.n_layers + (self.hyper_layers if self.variant == "dynamic" else 0)
+
+    @property
     def block_weights(self) -> int:
         """Number of weights in the matrices of all blocks, the hypernetwork's included."""
-        layers = self.n_layers + (self.hyper_layers if self.variant == "dynamic" else 0)
-        return layers * self.d_model * (4 * self.d_model + 3 * self.d_mlp)
+        mlp = self.n_layers * self.d_mlp + (self.n_blocks - self.n_layers) * (self.hyper_mlp or self.d_mlp)
+        return self.d_model * (4 * self.d_model * self.n_blocks + 3 * mlp)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for config.json."""

@@ -37,12 +37,14 @@ class LinearHead(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        self.whole_vocab = config.whole_vocab
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return logits (batch, symbol, symbol); counts and soft make no difference here."""
         logits = self.unembed(pooled)
-        logits[..., PAD] = -torch.inf  # no symbol stands for padding
+        if not self.whole_vocab:
+            logits[..., PAD] = -torch.inf  # no symbol stands for padding
         return logits
 
 
@@ -54,6 +56,7 @@ class BijectiveHead(nn.Module):
     """
 
     letter_ids: Tensor
+    """The ids that change places: the letters, or with `whole_vocab` every id."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -61,7 +64,8 @@ class BijectiveHead(nn.Module):
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
         letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
-        self.register_buffer("letter_ids", letters, persistent=False)
+        moved = torch.arange(config.d_vocab) if config.whole_vocab else letters
+        self.register_buffer("letter_ids", moved, persistent=False)
         self.hook_pattern = Hook()  # (batch, head, symbol, symbol)
         self.hook_log_perm = (
             Hook()

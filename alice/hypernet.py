@@ -1,5 +1,8 @@
 """Embeddings that depend on the text: a small Transformer writes a table of them for each example."""
 
+from dataclasses import replace
+from typing import Any, cast
+
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +18,11 @@ class HyperNetwork(nn.Module):
         super().__init__()
         self.skip = config.hyper_skip
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
-        self.blocks = nn.ModuleList(Block(config, config.hyper_heads) for _ in range(config.hyper_layers))
+        inner = replace(config, d_mlp=config.hyper_mlp or config.d_mlp)
+        self.blocks = nn.ModuleList(Block(inner, config.hyper_heads) for _ in range(config.hyper_layers))
+        if config.hyper_rope_truncated:
+            for block in self.blocks:
+                cast(Any, block).attn.rotary.trunc_()
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.hook_embed = Hook()  # (batch, pos, d_model)
         self.hook_pattern = Hook()  # (batch, symbol, pos)

@@ -13,6 +13,8 @@ from alice.batch import BatchLimit, plan
 from alice.clean import Folding
 from alice.model import Alice
 
+NO_SYMBOL = "\N{MIDDLE DOT}"
+"""Written where a model answers padding, which one with `whole_vocab` can do."""
 UNICITY_DISTANCE = 28
 """Letters below which English under a substitution cipher has more than one solution: log2(26!) bits of key over
 about 3.2 bits of redundancy in a letter (Shannon 1949)."""
@@ -113,8 +115,7 @@ def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list
     ids = ids.to(model.cfg.device)
     streams = _streams(model, ids) if layers else [model.resid(ids)]
     answers = [model.decode_symbols(stream, ids, soft=False).argmax(-1) for stream in streams]  # (batch, symbol) each
-    soft = model.decode_symbols(streams[-1], ids, soft=True)
-    probabilities = soft.exp() if model.config.variant == "bijective" else soft.softmax(-1)
+    probabilities = model.log_probabilities(streams[-1], ids).exp()
     chosen = probabilities.gather(-1, answers[-1].unsqueeze(-1)).squeeze(-1)  # (batch, symbol)
     return [
         _solution(reading, model.alphabet, [answer[number].cpu() for answer in answers], chosen[number].cpu(), layers)
@@ -131,10 +132,11 @@ def _streams(model: Alice, ids: Tensor) -> list[Tensor]:
 
 def _solution(reading: Reading, alphabet: Alphabet, answers: list[Tensor], chosen: Tensor, layers: bool) -> Solution:
     """Read one text's answers, (symbol,) for each layer, as texts and a key."""
-    texts = [reading.write_back(alphabet.decode(answer.numpy()[reading.ids])) for answer in answers]
+    symbols = NO_SYMBOL + alphabet.symbols
+    texts = [reading.write_back("".join(symbols[n] for n in answer.numpy()[reading.ids])) for answer in answers]
     present = [letter for letter in LETTERS if alphabet.encode(letter)[0] in set(reading.ids.tolist())]
     numbers = {letter: int(alphabet.encode(letter)[0]) for letter in present}
-    key = {letter: alphabet.symbols[int(answers[-1][number]) - 1] for letter, number in numbers.items()}
+    key = {letter: symbols[int(answers[-1][number])] for letter, number in numbers.items()}
     confidence = {letter: float(chosen[number]) for letter, number in numbers.items()}
     return Solution(reading.text, texts[-1], key, confidence, texts if layers else [], _note(reading.letters))
 

@@ -1,6 +1,7 @@
-"""`alice-interp ckpt`: which models there are, what they are, and how a training becomes one."""
+"""`alice-interp ckpt`: which models there are, what they are, and how a training or a foreign file becomes one."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,13 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 
 
 @click.group()
 def ckpt() -> None:
-    """List, describe and export checkpoints."""
+    """List, describe, export and import checkpoints."""
 
 
 @ckpt.command("list")
@@ -81,3 +83,58 @@ def export(run: Path, out: Path, name: str | None, data: str, samples: int | Non
     errors = measure(model, data, samples=samples)
     write_export(run, out, model, name=name, errors=errors, command=command)
     click.echo(f"done: {out}")
+
+
+@ckpt.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option(
+    "--alphabet",
+    metavar="SYMBOLS",
+    help="All symbols in the order of their ids, without padding.  [default: A-Z, space, then the file's extra_chars]",
+)
+@click.option(
+    "--ema/--no-ema",
+    default=False,
+    show_default=True,
+    help="Take the weights averaged over training, or the last ones, as the authors' own analyses do.",
+)
+def import_(file: Path, out: Path, alphabet: str | None, ema: bool) -> None:
+    """Turn FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command works on.
+
+    Nothing in FILE is run. Their tokeniser is not published, so the order of the symbols is a guess; English texts
+    under random keys show whether the model decodes with it.
+    """
+    from alice import checkpoint, known_text, upstream
+    from alice.export import CARD
+    from alice.files import atomic_write
+    from alice.model import Alice
+    from alice.upstream_card import card
+
+    found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
+    checkpoint.write(out, found.config, found.weights)
+    model = Alice.from_pretrained(out)
+    checked = known_text.check(model)
+    with atomic_write(out / CARD) as page:
+        page.write(card(out.name, file.name, found, checked))
+    also = "; --ema takes the averaged ones" if found.has_average and not ema else ""
+    click.echo(f"weights: {found.source}{also}")
+    click.echo(f"check: {checked}")
+    orders = known_text.other_orders(model.alphabet) if checked.error > known_text.SURE else []
+    better = known_text.better_order(model, checked, track(orders, "Trying other orders", total=len(orders)))
+    if better:
+        order, error = better[0].symbols, better[1].error
+        _warn(
+            f"with the symbols in another order only {100 * error:.1f} % come out wrong; import again with "
+            f"--alphabet {shlex.quote(order)}"
+        )
+    elif not checked.decodes:
+        _warn(
+            "that is near guessing, and no other likely order of the symbols does better; the model has other ids for "
+            "its symbols, or it is not trained: give the right order with --alphabet"
+        )
+    click.echo(f"done: {out}")
+
+
+def _warn(text: str) -> None:
+    click.echo(f"warning: {text}", err=True)

@@ -1,0 +1,162 @@
+"""`ckpt import`: the folder it writes works with every command, and it says whether the model decodes."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import upstream_reference as reference
+from click.testing import CliRunner
+from torch.nn.functional import pad
+from workbench import save_texts
+
+from alice.alphabet import ENGLISH, LETTERS
+from alice.cli import main
+from alice.config import VARIANTS
+from alice.model import Alice
+from alice.solve import NO_SYMBOL
+
+SPACE_FIRST = " " + LETTERS + ENGLISH.symbols[27:]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch, tmp_path):
+    """No plugins, and a folder to stand in."""
+    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+    monkeypatch.delenv("ALICE_INTERP_PLUGINS", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def invoke(*arguments, code=0):
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result
+
+
+def save_random(file, variant):
+    config = reference.CONFIGS[variant]
+    torch.save(reference.file_of(reference.random_state(config), config), file)
+
+
+def save_trained(file, symbols=ENGLISH.symbols):
+    """Write the bundled base model as the authors' code would, with its symbols in some order."""
+    model = Alice.from_pretrained("base")
+    ours, c = model.state_dict(), model.config
+    order = [0, *model.alphabet.encode(symbols).tolist()]
+    missing = 512 - c.d_mlp  # their width for 128; units that nothing goes into or out of change nothing
+    state = {
+        "embeddings.weight": ours["embed.weight"][order],
+        "norm.weight": ours["ln_final.w"],
+        "debed.weight": ours["head.unembed.weight"][order],
+        "debed.bias": ours["head.unembed.bias"][order],
+    }
+    for n in range(c.n_layers):
+        gate, up = ours[f"blocks.{n}.mlp.gate_up.weight"].chunk(2)
+        state |= {
+            f"blocks.{n}.attention_norm.weight": ours[f"blocks.{n}.ln1.w"],
+            f"blocks.{n}.attention.wqkv.weight": ours[f"blocks.{n}.attn.qkv.weight"],
+            f"blocks.{n}.attention.wo.weight": ours[f"blocks.{n}.attn.out.weight"],
+            f"blocks.{n}.ffn_norm.weight": ours[f"blocks.{n}.ln2.w"],
+            f"blocks.{n}.feed_forward.w1.weight": pad(gate, (0, 0, 0, missing)),
+            f"blocks.{n}.feed_forward.w3.weight": pad(up, (0, 0, 0, missing)),
+            f"blocks.{n}.feed_forward.w2.weight": pad(ours[f"blocks.{n}.mlp.down.weight"], (0, missing)),
+        }
+    config = reference.BASE | {"dim": c.d_model, "n_head": c.n_heads, "n_layer": c.n_layers}
+    torch.save(reference.file_of(state, config), file)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_imported_model_works_with_the_commands(variant):
+    save_random("theirs.pt", variant)
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert done.stdout.splitlines()[-1] == "done: ours"
+    shown = json.loads(invoke("ckpt", "show", "ours", "--json").stdout)
+    assert (shown["variant"], shown["n_ctx"], shown["whole_vocab"]) == (variant, 1024, True)
+    assert shown["hyper_rope_truncated"] == (variant == "dynamic")
+    assert "theirs.pt" in invoke("ckpt", "show", "ours").stdout
+    text = "Some text to solve, whatever comes out."
+    solved = json.loads(invoke("solve", text, "--ckpt", "ours", "--layers", "--json").stdout)
+    assert [len(layer) for layer in solved["layers"]] == [len(text)] * 4
+    save_texts(Path("texts.txt"), 400)
+    measured = invoke("evaluate", "--ckpt", "ours", "--data", "texts.txt", "--samples", "3", "--json")
+    assert json.loads(measured.stdout)["texts"] == 3
+
+
+@pytest.mark.parametrize("variant", ["base", "dynamic", "bijective"])
+def test_early_exit_runs_on_an_imported_model(variant):
+    save_random("theirs.pt", variant)
+    invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    save_texts(Path("texts.txt"))
+    arguments = ("--data", "texts.txt", "--split", "all", "--samples", "6", "--examples", "0", "--out", "report")
+    assert invoke("run", "early-exit", "--ckpt", "ours", *arguments).stdout.startswith("SER: ")
+
+
+def test_an_untrained_model_is_imported_with_a_warning():
+    save_random("theirs.pt", "base")
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert "warning: that is near guessing" in done.stderr
+    assert "It does not decode" in Path("ours/card.md").read_text()
+
+
+def test_a_trained_model_decodes_and_gives_no_warning():
+    save_trained("theirs.pt")
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert done.stderr == ""
+    assert done.stdout.startswith("weights: model_state_dict\ncheck: ")
+    assert percent(done.stdout) < 5
+    ids = Alice.from_pretrained("base").to_tokens("XBL CDL OJLRBIACRL MLLTLE BDG XYC EAJLR.")
+    ours, theirs = (Alice.from_pretrained(name)(ids)[..., 1:] for name in ("ours", "base"))
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)
+
+
+def percent(output):
+    return float(output.partition("check: ")[2].split()[0])
+
+
+def test_a_wrong_order_of_symbols_is_noticed_and_the_right_one_named():
+    save_trained("theirs.pt", SPACE_FIRST)
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert percent(done.stdout) > 50
+    assert "in another order only" in done.stderr
+    assert "--alphabet ' ABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?-;:" in done.stderr
+    again = invoke("ckpt", "import", "theirs.pt", "--out", "ours", "--alphabet", SPACE_FIRST.lower())
+    assert again.stderr == ""
+    assert percent(again.stdout) < 5
+
+
+def test_a_model_with_averaged_weights_says_which_it_took():
+    config = reference.BASE
+    state = reference.random_state(config)
+    averaged = {f"module._orig_mod.{name}": tensor for name, tensor in state.items()} | {"n_averaged": torch.tensor(3)}
+    torch.save(reference.file_of(state, config, ema_model_state_dict=averaged), "both.pt")
+    plain = invoke("ckpt", "import", "both.pt", "--out", "ours").stdout
+    assert plain.startswith("weights: model_state_dict; --ema takes the averaged ones\n")
+    assert invoke("ckpt", "import", "both.pt", "--out", "ours", "--ema").stdout.startswith(
+        "weights: ema_model_state_dict\n"
+    )
+
+
+def test_a_model_of_letters_and_space_is_checked_in_its_own_alphabet():
+    config = reference.BASE | {"extra_chars": ""}
+    torch.save(reference.file_of(reference.random_state(config, vocabulary=28), config), "theirs.pt")
+    assert "of 12 English texts" in invoke("ckpt", "import", "theirs.pt", "--out", "ours").stdout
+    assert Alice.from_pretrained("ours").alphabet.symbols == LETTERS + " "
+
+
+def test_a_bad_file_is_one_line_and_leaves_nothing(tmp_path):
+    (tmp_path / "x.pt").write_text("hello")
+    done = invoke("ckpt", "import", "x.pt", "--out", "ours", code=1)
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("alice-interp: error: x.pt is empty, cut off")
+    assert not (tmp_path / "ours").exists()
+
+
+def test_an_answer_that_is_padding_is_written_as_a_dot():
+    config = reference.BASE
+    state = reference.random_state(config)
+    state["debed.bias"][0] = 1e3
+    torch.save(reference.file_of(state, config), "theirs.pt")
+    invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    solved = json.loads(invoke("solve", "All of it?", "--ckpt", "ours", "--json").stdout)
+    assert solved["plaintext"] == "All of it?".translate({ord(c): NO_SYMBOL for c in "Alofit"})
+    assert set(solved["key"].values()) == {NO_SYMBOL}
