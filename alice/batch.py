@@ -134,7 +134,10 @@ def _rows(keys: KeyArray) -> NDArray[np.void]:
 
 
 class Batches(Dataset[Batch]):
-    """All batches over some texts for one seed; iterate as often as you like, or hand it to a DataLoader."""
+    """All batches over some texts for one seed; iterate as often as you like, or hand it to a DataLoader.
+
+    Keys are drawn batch by batch from a source, or given for each text, (texts, 26).
+    """
 
     def __init__(
         self,
@@ -144,7 +147,7 @@ class Batches(Dataset[Batch]):
         limit: BatchLimit = BatchLimit(),  # noqa: B008  (frozen)
         seed: tuple[int, ...] = (0,),
         shuffle: bool = False,
-        keys: KeySource = KeySource(),  # noqa: B008  (frozen)
+        keys: KeySource | KeyArray = KeySource(),  # noqa: B008  (frozen)
     ) -> None:
         self._texts, self._alphabet, self._keys, self._seed = texts, alphabet, keys, seed
         self._groups = plan(texts.lengths, limit, np.random.default_rng(seed) if shuffle else None)
@@ -154,7 +157,10 @@ class Batches(Dataset[Batch]):
 
     def __getitem__(self, number: int) -> Batch:
         index = self._groups[number]
-        keys = self._keys.draw(len(index), np.random.default_rng((*self._seed, number)))
+        if isinstance(self._keys, KeySource):
+            keys = self._keys.draw(len(index), np.random.default_rng((*self._seed, number)))
+        else:
+            keys = self._keys[index]
         plain = self._texts.padded(index)
         cipher = encrypt_ids(plain, keys, self._alphabet)
         return Batch(*(torch.from_numpy(array.astype(np.int64)) for array in (cipher, plain, keys, index)))

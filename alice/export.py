@@ -70,7 +70,7 @@ def _errors(errors: ErrorTable, command: str) -> str:
         mean, median = errors.mean[part], errors.median[part]
         if mean.count:
             spread = f"{median.median:.2f} ({median.low:.2f}-{median.high:.2f})"
-            rows.append(f"| {part} | {mean.count:,} | {mean.mean:.2f} ± {mean.error:.2f} | {spread} |")
+            rows.append(f"| {part} | {mean.count:,} | {mean:.2f} | {spread} |")
     return f"""
 ## Symbol error rate
 

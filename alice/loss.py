@@ -10,10 +10,9 @@ def token_losses(model: Alice, cipher_ids: Tensor, plain_ids: Tensor) -> Tensor:
     """Return the loss of each character of a batch, (batch, pos) twice -> (characters,).
 
     The table over symbols is normalised once, then each character looks up its own entry: cheaper than a softmax at
-    every position and the same number. The bijective head's rows are logs of probabilities already.
+    every position and the same number.
     """
-    table = model.decode_symbols(model.resid(cipher_ids), cipher_ids, soft=True).float()
-    log_probs = table if model.config.variant == "bijective" else table.log_softmax(-1)
+    log_probs = model.log_probabilities(model.resid(cipher_ids), cipher_ids)
     text, position = (cipher_ids != PAD).nonzero(as_tuple=True)
     return -log_probs[text, cipher_ids[text, position], plain_ids[text, position]]
 

@@ -1,5 +1,6 @@
 """How wrong an answer is: symbol error rate, its bins by length, and honest error bars. Pure functions of arrays."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,21 @@ def error_rates(predicted: NDArray[np.integer], plain: NDArray[np.integer]) -> F
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over texts with its standard error."""
+    """A mean over texts with its standard error, which is NaN unless there are two texts at least."""
 
     mean: float
     error: float
     count: int
+
+    def __format__(self, spec: str) -> str:
+        """Write the mean with its error, if that is known, both in one format: `1.09 ± 0.07`."""
+        mean = format(self.mean, spec)
+        return mean if math.isnan(self.error) else f"{mean} ± {format(self.error, spec)}"
+
+    @property
+    def cells(self) -> tuple[float | None, float | None]:
+        """Mean and error for a table, in which what is not known is left blank."""
+        return blank_nan(self.mean), blank_nan(self.error)
 
 
 @dataclass(frozen=True)
@@ -41,10 +52,18 @@ class Spread:
     count: int
 
 
+def blank_nan(value: float) -> float | None:
+    """Return a number for a table, where None is a blank."""
+    return None if math.isnan(value) else float(value)
+
+
 def bayesian_bootstrap(values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> Estimate:
-    """Return the mean and the standard deviation of it over reweightings of the texts (Rubin 1981)."""
-    if len(values) == 0:
-        return Estimate(float("nan"), float("nan"), 0)
+    """Return the mean and the standard deviation of it over reweightings of the texts (Rubin 1981).
+
+    A single text can only be weighted in one way, so it has a mean but no error.
+    """
+    if len(values) < 2:
+        return Estimate(float(values[0]) if len(values) else math.nan, math.nan, len(values))
     weights = rng.dirichlet(np.ones(len(values)), size=draws)  # (draws, texts)
     return Estimate(float(values.mean()), float((weights @ values).std(ddof=1)), len(values))
 

@@ -117,6 +117,15 @@ class Alice(LensSurface, HookedRootModule):
         table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)
         return table
 
+    def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
+        """Return how likely each answer is by the model's own account, as logs, (batch, symbol, symbol) in fp32.
+
+        This is what the loss is made of. The bijective head's relaxed permutation is taken as it is: Sinkhorn's few
+        rounds end with the columns, so a row sums to one only roughly.
+        """
+        table = self.decode_symbols(resid, ids, soft=True).float()
+        return table if self.config.variant == "bijective" else table.log_softmax(-1)
+
     def _mask(self, ids: Tensor) -> Tensor | None:
         """Return where there is text, (batch, pos), or nothing if it is everywhere; refuse what cannot be read."""
         if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():

@@ -13,7 +13,9 @@ from alice.recipe import Recipe
 from alice.training_state import STATE, TrainingState
 
 ABOUT = "training.json"
-CHANGEABLE = {"steps", "hours", "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
+BUDGET = ("steps", "hours")
+"""Fields of the recipe that say when a run ends."""
+CHANGEABLE = {*BUDGET, "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
 """What a resumed run may do differently; the rest would make it another run."""
 
 

@@ -17,6 +17,7 @@ from alice.batch import Batch, Batches, BatchStream
 from alice.checkpoint import check_fit
 from alice.errors import AliceError
 from alice.evaluate import score
+from alice.flops import training_flops
 from alice.loss import Objective
 from alice.metrics_log import MetricsLog
 from alice.model import Alice
@@ -137,6 +138,7 @@ class Trainer:
             self.average.update_parameters(self.model)
         self.counters.step += 1
         self.counters.tokens += tokens
+        self.counters.flops += training_flops(self.model.config, tokens, int(batch.mask.sum(1).square().sum()))
         self.counters.loss_sum += loss_sum
         self.counters.loss_tokens += tokens
         return {"lr": self.recipe.lr * factor, "gradient_norm": norm}
@@ -186,7 +188,7 @@ class Trainer:
 
     def _where(self) -> Row:
         c = self.counters
-        return {"step": c.step, "tokens": c.tokens, "seconds": round(c.seconds, 3)}
+        return {"step": c.step, "tokens": c.tokens, "flops": c.flops, "seconds": round(c.seconds, 3)}
 
     def _validate(self) -> list[Row]:
         """Measure on held-out texts, in the first process alone."""

@@ -1,9 +1,11 @@
 """All that a run needs to go on, in one file that is replaced as a whole."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -27,6 +29,8 @@ class Counters:
     """Time spent, over all parts of the run."""
     core_seconds: float = 0.0
     """The same times the CPU cores or accelerators in use."""
+    flops: float = 0.0
+    """Operations of the matrix products, forward and backward; a run begun before they were counted lacks some."""
     loss_sum: float = 0.0
     """Loss since the last line of the log, summed over characters."""
     loss_tokens: int = 0
@@ -52,14 +56,30 @@ class TrainingState:
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the state of a run folder."""
-        try:
-            with safe_open(folder / STATE, framework="pt") as file:
-                counters = Counters(**json.loads(file.metadata()["counters"]))
-                return cls(counters, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        except FileNotFoundError as error:
-            raise AliceError(f"{folder} has no {STATE}; there is nothing to resume: start without --resume") from error
-        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            raise AliceError(f"{folder / STATE} cannot be read ({error}); start a new run from its weights") from error
+        with _opened(folder) as file:
+            return cls(_counters(file), {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+
+
+def read_counters(folder: Path) -> Counters:
+    """Read how far the run of a folder has come, and nothing else of its state."""
+    with _opened(folder) as file:
+        return _counters(file)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Any]:
+    """Open the state of a run folder; what is wrong with it is one sentence."""
+    try:
+        with safe_open(folder / STATE, framework="pt") as file:
+            yield file
+    except FileNotFoundError as error:
+        raise AliceError(f"{folder} has no {STATE}; there is nothing to resume: start without --resume") from error
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise AliceError(f"{folder / STATE} cannot be read ({error}); start a new run from its weights") from error
+
+
+def _counters(file: Any) -> Counters:
+    return Counters(**json.loads(file.metadata()["counters"]))
 
 
 def rng_tensors(device: torch.device) -> dict[str, Tensor]:

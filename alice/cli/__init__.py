@@ -7,12 +7,13 @@ from alice.cli.lazy import PROGRAM, LazyCommand, RootGroup
 COMMANDS = {
     "solve": LazyCommand("alice.cli.solve:solve", "Decrypt a cryptogram."),
     "train": LazyCommand("alice.cli.train:train", "Train a model, or go on with a training."),
+    "sweep": LazyCommand("alice.cli.sweep:sweep", "Train several models that differ in one thing."),
     "evaluate": LazyCommand("alice.cli.evaluate:evaluate", "Measure error rates on unseen texts."),
     "run": LazyCommand("alice.cli.run:run", "Run an analysis and write its report, or all of them."),
     "report": LazyCommand("alice.cli.report:report", "Write the page of a stored result again."),
     "view": LazyCommand("alice.cli.view:view", "Show the gallery of all reports in the browser."),
     "plugins": LazyCommand("alice.cli.plugins:plugins", "List the plugins, or begin a new one."),
-    "ckpt": LazyCommand("alice.cli.ckpt:ckpt", "List, describe and export checkpoints."),
+    "ckpt": LazyCommand("alice.cli.ckpt:ckpt", "List, describe, export and import checkpoints."),
     "data": LazyCommand("alice.cli.data:data", "Clean a corpus, or look at one."),
 }
 

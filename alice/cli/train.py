@@ -1,16 +1,14 @@
 """`alice-interp train`: trains a model, or goes on with a training."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from alice.cli.options import given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
-from alice.cli.train_screen import TrainScreen
+from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.corpus import POSSIBLE_SOURCES
 from alice.errors import AliceError
 from alice.presets import PRESETS
@@ -23,7 +21,7 @@ _OF_A_NEW_RUN = ("preset", *NEW_RUN, "init")
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Run folder to write.")
 @click.option("--preset", type=click.Choice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
-@click.option("--init", type=str, help="Start from the weights of a checkpoint.")
+@click.option("--init", type=str, help="Start from the weights of a checkpoint, of any variant.")
 @training_options()
 def train(out: Path, resume: bool, threads: int | None, cpu: bool, track: tuple[str, ...], **options: Any) -> None:
     """Train a model, saving often; Ctrl-C saves and stops, --resume goes on.
@@ -39,19 +37,14 @@ def train(out: Path, resume: bool, threads: int | None, cpu: bool, track: tuple[
 
     import torch  # after the cheap checks: it takes seconds
 
-    from alice import training
     from alice.run_folder import Run
 
     if threads:
         torch.set_num_threads(threads)
     run = Run.open(out, changes) if recipe is None else new_run(out, recipe, preset, **chosen)
-    first = os.environ.get("RANK", "0") == "0"  # of several processes one speaks
-    screen = TrainScreen(run.recipe, Console(stderr=True, quiet=not first))
-    with stop_on_signals() as stop, screen.shown():
-        finished = training.train(
-            run, resume=resume, cpu=cpu, trackers=track, report=screen.report, say=screen.say, stop=stop
-        )
-    if first:
+    with stop_on_signals() as stop:
+        finished = train_on_screen(run, resume=resume, cpu=cpu, track=track, stop=stop)
+    if is_first_process():
         how = f"stopped and saved in {out}; go on with: alice-interp train --out {out} --resume"
         click.echo(f"done: {out}" if finished else how, err=not finished)
     if not finished:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from workbench import save_checkpoint, save_texts, write_plugin
 
 from alice.cli import main
+from alice.plugins.analysis import is_for_all
 from alice.plugins.manager import build
 
 
@@ -36,6 +37,11 @@ def run(*arguments, code=0):
 
 
 DATA = ("--ckpt", "model", "--data", "texts.txt", "--split", "all")
+
+
+def built_in_of_all():
+    """Return the names of the built-in analyses that `run all` runs."""
+    return [name for name, cls in build(third_party=False).analyses.items() if is_for_all(cls)]
 
 
 def document(result):
@@ -162,7 +168,9 @@ def test_all_runs_every_analysis_for_one_checkpoint_and_tells_of_failures_at_the
     files = [part for name in ("fails.py", "mine.py", "alone.py") for part in ("--plugin", name)]
     result = run("all", *files, *DATA, code=1)
     runs = {path.name.rsplit("-", 3)[0] for path in (place / "runs").iterdir() if path.is_dir()}
-    assert runs == set(build(third_party=False).analyses) | {"count"}
+    assert runs == {*built_in_of_all(), "count"}
+    (told,) = [line for line in result.stderr.splitlines() if line.startswith("left out")]
+    assert {"generalization", "scaling", "alone"} <= set(told.partition(": ")[2].split(", "))
     assert "alice-interp: error: 1 of " in result.stderr
     assert "analyses failed: fails (the analysis fails failed (ZeroDivisionError: division by zero)" in result.stderr
     assert "the other reports are in runs" in result.stderr
@@ -194,7 +202,7 @@ def test_completing_a_line_runs_no_plugin_file(place):
 
 def test_all_succeeds_where_nothing_fails(place):
     result = run("all", *DATA, "--plugin", "mine.py")
-    assert result.stdout.count("report.html") == 1 + len(build(third_party=False).analyses)
+    assert result.stdout.count("report.html") == 1 + len(built_in_of_all())
 
 
 def test_an_analysis_without_a_model_needs_none_and_takes_none(place):
@@ -205,6 +213,14 @@ def test_an_analysis_without_a_model_needs_none_and_takes_none(place):
     assert Path(result.stdout.splitlines()[-1]).parent.name.startswith("count-2")
     assert document(result)["provenance"]["checkpoint"] is None
     assert "leave --ckpt out" in run("count", "--plugin", "mine.py", "--ckpt", "model", code=1).stderr
+
+
+def test_what_an_analysis_needs_must_be_given(place):
+    source = (place / "mine.py").read_text().replace('name = "count"', 'name = "count"; needs = ("word",)')
+    (place / "mine.py").write_text(source)
+    told = run("count", "--plugin", "mine.py", *DATA, code=1).stderr.splitlines()[-1]
+    assert told == "alice-interp: error: count needs --word; see: alice-interp run count --help"
+    assert "texts: 5" in run("count", "--plugin", "mine.py", *DATA, "--word", "x").stdout
 
 
 def test_a_corpus_of_a_plugin_is_read_by_its_name(place):

@@ -1,0 +1,106 @@
+"""`alice-interp sweep`: trains runs that differ in one thing, one after another, for the analyses that compare them."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from alice.cli.options import given
+from alice.cli.signals import stop_on_signals
+from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
+from alice.cli.train_screen import is_first_process, train_on_screen
+from alice.corpus import POSSIBLE_SOURCES
+from alice.errors import AliceError, nearest
+from alice.presets import CPU_SIZES, PRESETS
+
+ALL_KEYS = "all"
+"""Stands for the pool of all keys: a fresh one for every text."""
+EPILOG = f"DATA is {POSSIBLE_SOURCES}."
+
+out_option = click.option(
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the run folders."
+)
+
+
+@click.group()
+def sweep() -> None:
+    """Train several models that differ in one thing, one after another.
+
+    Ctrl-C saves and stops. The same command again goes on where it stopped and skips what is finished; with a larger
+    budget it goes on with everything.
+    """
+
+
+@sweep.command(epilog=EPILOG)
+@out_option
+@click.option("--pools", default="10,100,1000,10000,all", show_default=True, metavar="SIZES",
+              help="Numbers of keys to train on, by comma; all is a fresh key for every text.")  # fmt: skip
+@click.option("--preset", type=click.Choice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
+@training_options(skip=["cipher_pool"])
+def generalization(out: Path, pools: str, preset: str | None, **options: Any) -> None:
+    """Train one model for each size of the pool of keys, to see how many keys it takes to generalise."""
+    sizes = [_pool_size(entry) for entry in _entries(pools, "--pools")]
+    preset = preset or DEFAULT_PRESET
+    members = {f"pool-{size or ALL_KEYS}": (preset, {"cipher_pool": size}) for size in sizes}
+    _sweep("generalization", out, preset, members, options)
+
+
+@sweep.command(epilog=EPILOG)
+@out_option
+@click.option("--presets", default=",".join(CPU_SIZES), show_default=True, metavar="NAMES",
+              help="Sizes to train, by comma; all with the recipe of the first.")  # fmt: skip
+@training_options()
+def scaling(out: Path, presets: str, **options: Any) -> None:
+    """Train one model of each size, to see how the error falls with the operations spent on training."""
+    names = _entries(presets, "--presets")
+    for name in names:
+        if name not in PRESETS:
+            raise AliceError(f"there is no preset {name!r}{nearest(name, PRESETS)}; choose from {', '.join(PRESETS)}")
+    members: dict[str, tuple[str, dict[str, Any]]] = {f"size-{name}": (name, {}) for name in names}
+    _sweep("scaling", out, names[0], members, options)
+
+
+def _entries(text: str, option: str) -> list[str]:
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    if not entries:
+        raise AliceError(f"{option} names nothing to train; give one or more, by comma")
+    if twice := [entry for entry in entries if entries.count(entry) > 1]:
+        raise AliceError(f"{option} names {twice[0]} twice; name each once")
+    return entries
+
+
+def _pool_size(entry: str) -> int | None:
+    if entry == ALL_KEYS:
+        return None
+    if not entry.isascii() or not entry.isdigit() or int(entry) < 1:
+        raise AliceError(f"--pools has {entry!r}, which is no number of keys; give whole numbers, or {ALL_KEYS}")
+    return int(entry)
+
+
+def _sweep(
+    analysis: str, out: Path, preset: str, members: dict[str, tuple[str, dict[str, Any]]], options: dict[str, Any]
+) -> None:
+    """Train runs with the recipe of a preset: each by its name, the preset of its size, and what is its alone."""
+    threads, cpu, track = (options.pop(name) for name in ("threads", "cpu", "track"))
+    chosen = {name: options.pop(name) for name in NEW_RUN}
+    changes = given(options)
+    recipes = {name: recipe_of(preset, changes | own) for name, (_, own) in members.items()}
+
+    import torch  # after the cheap checks: it takes seconds
+
+    from alice.sweep import carry_out, plan
+
+    if threads:
+        torch.set_num_threads(threads)
+    runs = [new_run(out / name, recipes[name], size, **chosen) for name, (size, _) in members.items()]
+    say: Callable[[str], None] = partial(click.echo, err=True) if is_first_process() else lambda line: None
+    with stop_on_signals() as stop:
+        train = partial(train_on_screen, cpu=cpu, track=track, stop=stop)
+        finished = carry_out(plan(runs, changes), train, say=say)
+    if not finished:
+        say(f"stopped and saved in {out}; the same command again goes on")
+        click.get_current_context().exit(128 + stop.signal)
+    if is_first_process():
+        click.echo(f"done: {out}; draw it with: alice-interp run {analysis} --runs {out}")
