@@ -28,7 +28,8 @@ class Analysis(Protocol):
     """A frozen dataclass whose fields are its options and whose docstring is its help.
 
     It computes; it does not print, open files, parse options or choose a device. A class attribute `checkpoints` says
-    how many models it reads: "one" (if it is absent), "several" for one or more, or "none".
+    how many models it reads: "one" (if it is absent), "several" for one or more, or "none". A class attribute `needs`
+    names the fields that must be given, for which no default makes sense.
     """
 
     @property
@@ -52,6 +53,25 @@ def check_class(cls: object) -> type[Analysis]:
 def checkpoints_of(cls: type[Analysis]) -> Checkpoints:
     """Return how many models an analysis reads."""
     return cast(Checkpoints, getattr(cls, "checkpoints", "one"))
+
+
+def needs_of(cls: type[Analysis]) -> tuple[str, ...]:
+    """Return the fields of an analysis that must be given."""
+    return tuple(getattr(cls, "needs", ()))
+
+
+def is_for_all(cls: type[Analysis]) -> bool:
+    """Say whether `run all` runs an analysis: whether one checkpoint is all that it needs."""
+    return checkpoints_of(cls) != "none" and not needs_of(cls)
+
+
+def check_needs(analysis: Analysis) -> None:
+    """Refuse an analysis to which a field that it needs was not given, with the help of the field's `missing`."""
+    for field in fields(cast(Any, analysis)):
+        if field.name in needs_of(type(analysis)) and getattr(analysis, field.name) in (None, (), ""):
+            (flag, *_) = flags_of(field.name, field_kinds(type(analysis))[field.name])
+            hint = field.metadata.get("missing", f"see: alice-interp run {analysis.name} --help")
+            raise AliceError(f"{analysis.name} needs {flag}; {hint}")
 
 
 def help_of(cls: type[Analysis]) -> str:
@@ -81,6 +101,9 @@ def _fault_of_names(cls: Any) -> str | None:
         return f"has the name {name!r}; use small letters, digits and single hyphens, and not {ALL!r}"
     if getattr(cls, "checkpoints", "one") not in get_args(Checkpoints):
         return f"has checkpoints={cls.checkpoints!r}; choose one of {', '.join(get_args(Checkpoints))}"
+    needs, known = getattr(cls, "needs", ()), {field.name for field in fields(cls)}
+    if not isinstance(needs, tuple) or not known.issuperset(needs):
+        return f'has needs={needs!r}, which is no tuple of names of its fields; write needs = ("field",)'
     run = getattr(cls, "run", None)
     if not callable(run):
         return "has no method run; add run(self, ctx) that returns a Result"
@@ -93,7 +116,7 @@ def _fault_of_names(cls: Any) -> str | None:
 
 def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
-        if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints"):
+        if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints", "needs"):
             return f"has a field {field.name!r}, which every analysis has already; call it something else"
         if field.init and field.name.startswith("_"):
             return f"has a field {field.name!r}, which is no name for an option; take the underscore away"

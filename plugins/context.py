@@ -133,6 +133,19 @@ class RunContext:
         """Return the context over the first `count` texts only, for this model and the others."""
         return replace(self, texts=self._texts.first(count), others=tuple(other.sample(count) for other in self.others))
 
+    def joined(self, length: int) -> RunContext:
+        """Return the context over its texts joined and cut into pieces of one length, for this model and the others."""
+        others = tuple(other.joined(length) for other in self.others)
+        return replace(self, texts=self._texts.joined(length), others=others)
+
+    def training_texts(self, count: int) -> list[str]:
+        """Return the first `count` texts of the training side of the same source, as they are, to learn from.
+
+        None of them is among the texts of this context, so there may be fewer, or none, where those are of that side,
+        and a context of joined texts has none.
+        """
+        return self._texts.training_texts(count)
+
     @cached_property
     def batches(self) -> SampleBatches:
         """All batches of the texts, on the model's device; the same each time they are gone through."""

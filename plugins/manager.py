@@ -24,7 +24,19 @@ from alice.plugins.discovery import Candidate, find_candidates
 if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
 
-BUILTIN = ("alice.plugins.builtin.quotes", "alice.plugins.builtin.early_exit")
+BUILTIN = (
+    "alice.plugins.builtin.quotes",
+    "alice.plugins.builtin.early_exit",
+    "alice.plugins.builtin.attention",
+    "alice.plugins.builtin.generalization",
+    "alice.plugins.builtin.scaling",
+    "alice.plugins.builtin.key_recovery",
+    "alice.plugins.builtin.letter_frequency",
+    "alice.plugins.builtin.errors_by_length",
+    "alice.plugins.builtin.probe",
+    "alice.plugins.builtin.ngram",
+    "alice.plugins.builtin.speed",
+)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 from weakref import finalize
 
+import numpy as np
+
 from alice.alphabet import Alphabet
-from alice.batch import Batch, Batches, BatchLimit, EncodedTexts
+from alice.batch import Batch, Batches, BatchLimit, EncodedTexts, KeySource
 from alice.corpus import open_corpus
 from alice.errors import AliceError
 from alice.split import select
@@ -19,19 +21,30 @@ from alice.split import select
 if TYPE_CHECKING:
     import torch
 
+    from alice.cipher import KeyArray
     from alice.plugins.hookspecs import CorpusOpener
 
 Split = Literal["test", "train", "all"]
 LIMIT = BatchLimit(tokens=4096)
 LONGEST = 300
 """Longest text to read, as in the paper; a model that reads less sets a lower limit."""
+KEYS = 1_000_003
+"""Parts the keys of a sample from all else that is drawn with its seed, such as the keys of a training's pool."""
+
+
+def text_keys(count: int, seed: int) -> KeyArray:
+    """Return the keys of the first texts, (count, 26): that of a text stays the same however many others there are."""
+    return KeySource().draw(count, np.random.default_rng((seed, KEYS)))
 
 
 class TextPool:
     """Texts of one source for one alphabet; those read once are kept, for other contexts of the same run."""
 
-    def __init__(self, source: str, texts: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self, source: str, texts: Callable[[], Iterable[str]], training: Callable[[], Iterable[str]] | None = None
+    ) -> None:
         self.source, self._open = source, texts
+        self.training = TextPool(source, training) if training is not None else self
         self._read: list[str] = []
         self._rest: Iterator[str] | None = None
 
@@ -55,7 +68,7 @@ class TextPool:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The first texts of a pool, encrypted with the keys of one seed."""
+    """The first texts of a pool, each encrypted with the key that the seed gives to its number."""
 
     pool: TextPool
     """Where the texts come from."""
@@ -69,6 +82,8 @@ class Sample:
     """How many texts; all if None."""
     _used: list[int] = field(default_factory=lambda: [0], repr=False)
     """The most texts that any sample made from this one has read: one shared number."""
+    _trained: list[int] = field(default_factory=lambda: [0], repr=False)
+    """The most texts of the training side, in the same way."""
 
     def first(self, count: int) -> Sample:
         """Return a smaller sample; one that is smaller already stays."""
@@ -78,21 +93,46 @@ class Sample:
 
     def anew(self) -> Sample:
         """Return the same sample with nothing read yet, as far as `provenance` is concerned."""
-        return replace(self, _used=[0])
+        return replace(self, _used=[0], _trained=[0])
 
-    @cached_property
-    def encoded(self) -> EncodedTexts:
-        """The texts as ids."""
+    @property
+    def texts(self) -> list[str]:
+        """The texts themselves."""
         texts = self.pool.first(self.count)
         if not texts:
             side = "" if self.split == "all" else f" on its {self.split} side; --split all takes every text"
             raise AliceError(f"{self.pool.source} has no text that this model can read{side}")
         self._used[0] = max(self._used[0], len(texts))
-        return EncodedTexts(texts, self.alphabet)
+        return texts
+
+    @cached_property
+    def encoded(self) -> EncodedTexts:
+        """The texts as ids."""
+        return EncodedTexts(self.texts, self.alphabet)
+
+    def training_texts(self, count: int) -> list[str]:
+        """Return the first texts of the training side, without those that are in the sample itself."""
+        own = set() if self.split == "test" else set(self.texts)
+        texts = self.pool.training.first(count + len(own))
+        self._trained[0] = max(self._trained[0], len(texts))
+        return [text for text in texts if text not in own][:count]
+
+    def joined(self, length: int) -> Sample:
+        """Return the texts joined by spaces and cut into pieces of one length; what is left at the end is dropped.
+
+        It has no training side: that goes by whole texts.
+        """
+        whole = " ".join(self.texts)
+        pieces = [whole[start : start + length] for start in range(0, len(whole) - length + 1, length)]
+        if not pieces:
+            raise AliceError(f"the texts make {len(whole)} characters, too few for {length}; take more texts")
+        source = f"{self.pool.source}, joined and cut to {length} characters"
+        return replace(self, pool=TextPool(source, lambda: pieces, lambda: ()), count=None).anew()
 
     def batches(self, device: torch.device) -> SampleBatches:
         """Return the batches of this sample on a device."""
-        return SampleBatches(Batches(self.encoded, self.alphabet, limit=LIMIT, seed=(self.seed,)), device)
+        batches = Batches(self.encoded, self.alphabet, limit=LIMIT, keys=text_keys(len(self.encoded), self.seed))
+        return SampleBatches(batches, device)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -104,10 +144,18 @@ class Sample:
         if not (used := self._used[0]):
             return None
         name = self.pool.source
-        return {"source": name, "split": self.split, "texts": used, "sha256": self._hash(self.pool.first(used))}
+        read: dict[str, str | int] = {
+            "source": name,
+            "split": self.split,
+            "texts": used,
+            "sha256": self._hash(self.pool.first(used)),
+        }
+        if not (trained := self._trained[0]):
+            return read
+        return read | {"training texts": trained, "training sha256": self._hash(self.pool.training.first(trained))}
 
     def _hash(self, texts: list[str]) -> str:
-        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT)).encode())
+        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, KEYS)).encode())
         for text in texts:
             digest.update(text.encode() + b"\n")
         return digest.hexdigest()
@@ -138,12 +186,17 @@ def open_pool(
     longest = min(longest, LONGEST)
     if not isinstance(source, str):
         given = list(source)
-        return TextPool("the texts given", lambda: _wanted(given, longest, split))
+        return _sides("the texts given", lambda side: _wanted(given, longest, side), split)
     if source in corpora:
         corpus = corpora[source](alphabet)
     else:
         corpus = open_corpus(source, alphabet=alphabet, max_length=longest)
-    return TextPool(source, lambda: _wanted(corpus, longest, split))
+    return _sides(source, lambda side: _wanted(corpus, longest, side), split)
+
+
+def _sides(source: str, texts: Callable[[Split], Iterable[str]], split: Split) -> TextPool:
+    """Return the pool of one side, from which that of the training side can be had."""
+    return TextPool(source, lambda: texts(split), None if split == "train" else lambda: texts("train"))
 
 
 def _wanted(texts: Iterable[str], longest: int, split: Split) -> Iterator[str]:

@@ -1,28 +1,29 @@
 """Where activations are kept, how much of them, and for how long.
 
 The room is `activations/` in the folder that `ALICE_INTERP_CACHE` names, or in `~/.cache/alice-interp`. It holds at
-most what `ALICE_INTERP_CACHE_LIMIT` says (8G if nothing). What was not used for a month goes, and so does, when room is
-needed, what was used longest ago. All of it can be computed again, so the whole folder may be deleted at any time.
+most what `ALICE_INTERP_CACHE_LIMIT` says (8G if nothing). A store has a folder for each hook, and these come and go
+one by one: what was not used for a month goes, and so does, when room is needed, what was used longest ago. All of it
+can be computed again, so the whole folder may be deleted at any time.
 """
 
-import json
 import os
 import re
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from alice.errors import AliceError
+from alice.files import atomic_write
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
 DEFAULT_LIMIT = "8G"
 DAYS_KEPT = 30
-ABOUT, NEEDED = "about.json", "needed"
-"""The file in which a store says what it holds, and its entry with the bytes that the store has when it is full."""
+NEEDED = "needed"
+"""The file in the folder of a hook with the bytes that all its shards have together."""
 HOURS_OF_FILLING = 24
-"""A store used within this time may still be growing, so it counts with all it needs."""
+"""A folder used within this time may still be growing, so it counts with all it needs."""
 HOURS_OF_A_DRAFT = 1
 """A file that is being written is younger than this; an older one was left by a process that died."""
 FREE_AFTERWARDS = 256 * 2**20
@@ -60,35 +61,64 @@ def limit(environ: Mapping[str, str] = os.environ) -> int:
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
-def make_room(folder: Path, *, needed: int, what: str) -> None:
-    """Make the folder of a store of so many bytes, removing others for it; refuse too much before it is there."""
-    allowed = limit()
+def make_room(wanted: Mapping[Path, int], *, what: str) -> None:
+    """Make folders that will have so many bytes, removing others for them; refuse too much before it is there."""
+    allowed, needed = limit(), sum(wanted.values())
     if needed > allowed:
         raise AliceError(
             f"keeping the activations of {what} needs {_readable(needed)}, but the limit is {_readable(allowed)}; "
             f"ask for fewer texts or hooks, or set {LIMIT_VARIABLE} (now {_readable(allowed)}) to more"
         )
-    make_folder(folder)
-    os.utime(folder)
-    _remove_drafts(folder)
-    _remove_others(folder, allowed - needed)
-    missing = needed - _size(folder)
-    free = shutil.disk_usage(folder).free
+    for folder, size in wanted.items():
+        _claim_folder(folder, size)
+    _remove_others(wanted.keys(), allowed - needed)
+    missing = needed - sum(map(_size, wanted))
+    free = shutil.disk_usage(root()).free
     if missing > free - FREE_AFTERWARDS:
         raise AliceError(
-            f"keeping the activations of {what} needs {_readable(missing)} more on the disk of {folder.parent}, which "
+            f"keeping the activations of {what} needs {_readable(missing)} more on the disk of {root()}, which "
             f"has {_readable(free)} left; free some space, or set {FOLDER_VARIABLE} to a folder on another disk"
         )
 
 
-def _remove_others(folder: Path, room: int) -> None:
-    """Remove stores out of date, then the ones used longest ago until the rest fits into `room` bytes."""
-    others = sorted((path for path in folder.parent.iterdir() if path.is_dir() and path != folder), key=_used)
+def noted(folder: Path) -> int | None:
+    """Return the bytes that a folder has when it is full, if it says so."""
+    try:
+        return int((folder / NEEDED).read_text())
+    except (OSError, ValueError):  # removed just now, or not written yet
+        return None
+
+
+def _claim_folder(folder: Path, size: int) -> None:
+    make_folder(folder)
+    if noted(folder) != size:
+        with atomic_write(folder / NEEDED) as file:
+            file.write(str(size))
+    _remove_drafts(folder)
+    os.utime(folder)
+
+
+def _remove_others(kept: Collection[Path], space: int) -> None:
+    """Remove folders out of date, then the ones used longest ago until the rest fits into `space` bytes."""
+    others = sorted((folder for folder in _folders() if folder not in kept), key=_used)
     total = sum(map(_claim, others))
     for other in others:
-        if total > room or _used(other) < time.time() - DAYS_KEPT * 86400:
+        if total > space or _used(other) < time.time() - DAYS_KEPT * 86400:
             total -= _claim(other)
             shutil.rmtree(other, ignore_errors=True)
+
+
+def _folders() -> Iterator[Path]:
+    """Yield the folder of every hook of every store; a store without any, be it of an older version, is one itself."""
+    for store in _folders_in(root()):
+        yield from _folders_in(store) or [store]
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.is_dir()]
+    except FileNotFoundError:  # another process cleans up at the same time
+        return []
 
 
 def _remove_drafts(folder: Path) -> None:
@@ -105,14 +135,11 @@ def _used(path: Path) -> float:
 
 
 def _claim(folder: Path) -> int:
-    """Return the bytes that a store takes, or will take if somebody may still be filling it."""
+    """Return the bytes that a folder takes, or will take if somebody may still be filling it."""
     size = _size(folder)
     if _used(folder) < time.time() - HOURS_OF_FILLING * 3600:
         return size
-    try:
-        return max(size, int(json.loads((folder / ABOUT).read_text())[NEEDED]))
-    except (OSError, ValueError, KeyError, TypeError):  # removed just now, or not written yet
-        return size
+    return max(size, noted(folder) or 0)
 
 
 def _size(folder: Path) -> int:

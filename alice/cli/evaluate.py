@@ -88,7 +88,7 @@ def _print(ckpt: str, data: str, variant: str, found: "ErrorTable") -> None:
 
 def estimate(found: Estimate) -> str:
     """Write a mean with its error."""
-    return f"{found.mean:.2f} ± {found.error:.2f}" if found.count else "-"
+    return f"{found:.2f}" if found.count else "-"
 
 
 def quantiles(found: Spread) -> str:

@@ -12,7 +12,7 @@ from alice.cli.options import dataclass_options, given
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 from alice.errors import AliceError
-from alice.plugins.analysis import ALL, Analysis, checkpoints_of, help_of, summary_of
+from alice.plugins.analysis import ALL, Analysis, check_needs, checkpoints_of, help_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins, build
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
         options.pop("plugin")
         analysis = _build_analysis(cls, given(options))  # before any model is loaded
         _check_checkpoints(cls, ckpt)
+        check_needs(analysis)
 
         from alice.plugins.runner import run_analysis
 
@@ -125,7 +126,9 @@ def _all_command(plugins: Plugins) -> click.Command:
         from alice.plugins.runner import run_analysis
 
         ctx, failed = _open_context(ckpt, plugins, **options), []
-        chosen = [name for name, cls in plugins.analyses.items() if checkpoints_of(cls) != "none"]
+        chosen = [name for name, cls in plugins.analyses.items() if is_for_all(cls)]
+        if left_out := [name for name in plugins.analyses if name not in chosen]:
+            click.echo(f"left out, since they need other things than a checkpoint: {', '.join(left_out)}", err=True)
         for name in chosen:
             cls, plugin = plugins.find(name)
             click.echo(f"{name}: {summary_of(cls)}", err=True)

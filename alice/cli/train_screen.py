@@ -1,9 +1,10 @@
 """What a training shows: one live screen on a terminal, a line now and then elsewhere."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,7 +15,26 @@ from rich.text import Text
 
 from alice.recipe import Recipe
 
+if TYPE_CHECKING:
+    from alice.run_folder import Run
+
 SECONDS_BETWEEN_LINES = 30
+
+
+def is_first_process() -> bool:
+    """Say whether this is the one of several processes that speaks."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def train_on_screen(run: "Run", *, resume: bool, cpu: bool, track: tuple[str, ...], stop: Callable[[], bool]) -> bool:
+    """Carry out a run, showing how it goes; return whether its budget was used up."""
+    from alice import training
+
+    screen = TrainScreen(run.recipe, Console(stderr=True, quiet=not is_first_process()))
+    with screen.shown():
+        return training.train(
+            run, resume=resume, cpu=cpu, trackers=track, report=screen.report, say=screen.say, stop=stop
+        )
 
 
 class TrainScreen:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.example_options import check_example_options, check_examples_exist
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -35,13 +35,7 @@ class EarlyExit:
     )
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise AliceError(f"samples={self.samples} leaves no text to measure on; give 1 or more")
-        if self.encrypt and not self.text:
-            raise AliceError("there is nothing to encrypt; give --text with --encrypt")
-        beyond = [number for number in self.examples or () if not 0 <= number < self.samples]
-        if beyond and not self.text:
-            raise AliceError(f"there is no example {beyond[0]} among {self.samples} samples; count from 0")
+        check_example_options(self.samples, self.text, self.encrypt, self.examples or ())
 
     def run(self, ctx: "RunContext") -> "Result":
         """Decode every layer of every model from one pass each."""
@@ -55,14 +49,8 @@ class EarlyExit:
             traces = [[follow_text(one, self.text, encrypt=self.encrypt)] for one in ctx.each]
         else:
             traces = [[found.examples[number] for number in wanted if number in found.examples] for found in measured]
-            self._check_examples(len(measured[0].errors))
+            check_examples_exist(self.examples or (), len(measured[0].errors))
         return report(measured, traces, rng=ctx.rng)
-
-    def _check_examples(self, texts: int) -> None:
-        """Refuse numbers beyond the texts that there turned out to be."""
-        for number in self.examples or ():
-            if number >= texts:
-                raise AliceError(f"there is no example {number} among {texts} texts; count from 0")
 
 
 @hookimpl

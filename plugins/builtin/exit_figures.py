@@ -6,9 +6,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from alice.alphabet import LETTERS
-from alice.plugins.builtin.exits import Exits, Ints, Trace
+from alice.plugins.builtin.exits import Exits
+from alice.plugins.builtin.traces import Ints, Trace
 from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
+from alice.reports.key_matrix import Marks, key_matrix
 from alice.reports.theme import template
 
 COLUMNS = 48
@@ -17,8 +19,7 @@ CELL = 26
 """Height of a line in pixels."""
 STATES = ("unchanged", "changed", "wrong", "changed and wrong")
 STATE_COLORS = ("rgba(0,0,0,0)", "rgba(240,190,40,0.55)", "rgba(217,96,26,0.22)", "rgba(217,96,26,0.6)")
-# Black markers need a light ground under them, whichever theme the page has.
-GROUND, SHADE, UNCHANGED, CHANGED = "#ffffff", "#dcdcd8", "#111111", "#189b74"
+UNCHANGED, CHANGED = "#111111", "#189b74"
 
 
 def settled_figure(found: Exits) -> Figure:
@@ -54,9 +55,10 @@ def text_figure(found: Exits, trace: Trace) -> Figure:
 def permutation_figure(found: Exits, trace: Trace) -> Figure:
     """Show the key after each layer as a permutation matrix, with a slider."""
     letter_ids = trace.alphabet.letter_ids
-    # (exit, 26): number of the plain letter that each cipher letter stands for; letters stand for letters here.
-    keys = np.searchsorted(letter_ids, trace.answers[:, letter_ids], sorter=np.argsort(letter_ids))
-    keys = np.argsort(letter_ids)[keys]
+    number = np.full(trace.alphabet.size, -1)
+    number[letter_ids] = np.arange(len(LETTERS))
+    # (exit, 26): number of the plain letter that each cipher letter stands for; -1 if that is no letter (`whole_vocab`).
+    keys = number[trace.answers[:, letter_ids]]
     changed = np.concatenate([np.ones((1, len(LETTERS)), bool), keys[1:] != keys[:-1]])
     steps = {str(layer): _matrix(trace, keys[layer], changed[layer]) for layer in range(len(keys))}
     marks = "squares are right, circles wrong" if trace.key is not None else "the true key is not known"
@@ -98,18 +100,13 @@ def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
 def _matrix(trace: Trace, key: Ints, changed: Any) -> go.Figure:
     """Draw one key: a marker where the row of a cipher letter meets the column of its plain letter."""
     kinds = _kinds(trace, key)
-    letters = np.array(list(LETTERS))
-    figure = go.Figure(layout=_matrix_layout(trace))
+    marks = []
     for is_changed, color in ((False, UNCHANGED), (True, CHANGED)):
         for kind, symbol in (("right", "square"), ("wrong", "circle"), ("unknown", "diamond")):
-            rows = np.flatnonzero((changed == is_changed) & (kinds == kind))
+            rows = np.flatnonzero((changed == is_changed) & (kinds == kind) & (key >= 0))
             name = f"{'changed' if is_changed else 'unchanged'}, {kind}"
-            marker = {"symbol": symbol, "color": color, "size": 11}
-            if len(rows):
-                figure.add_trace(
-                    go.Scatter(x=letters[key[rows]], y=letters[rows], mode="markers", marker=marker, name=name)
-                )
-    return figure
+            marks.append(Marks(name, rows, key[rows], symbol, color))
+    return key_matrix(marks, LETTERS, shaded=np.flatnonzero(~trace.seen))
 
 
 def _kinds(trace: Trace, key: Ints) -> Any:
@@ -117,30 +114,6 @@ def _kinds(trace: Trace, key: Ints) -> Any:
     if trace.key is None:
         return np.full(len(key), "unknown")
     return np.where(key == trace.key, "right", "wrong")
-
-
-def _matrix_layout(trace: Trace) -> dict[str, Any]:
-    axis = {"type": "category", "categoryorder": "array", "categoryarray": list(LETTERS), "range": [-0.5, 25.5]}
-    rows = [row for row, seen in enumerate(trace.seen) if not seen]
-    band = {
-        "type": "rect",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "fillcolor": SHADE,
-        "line": {"width": 0},
-        "layer": "below",
-    }
-    return {
-        "template": template(),
-        "height": 640,
-        "width": 700,
-        "showlegend": True,
-        "plot_bgcolor": GROUND,
-        "shapes": [{**band, "y0": row - 0.5, "y1": row + 0.5} for row in rows],
-        "xaxis": {**axis, "title": {"text": "plain letter"}, "gridcolor": "#ecece8"},
-        "yaxis": {**axis, "title": {"text": "cipher letter"}, "range": [25.5, -0.5], "gridcolor": "#ecece8"},
-    }
 
 
 def _text_data(trace: Trace, changed: Any) -> Table:
@@ -156,8 +129,9 @@ def _text_data(trace: Trace, changed: Any) -> Table:
 
 def _key_data(trace: Trace, keys: Ints, changed: Any) -> Table:
     truth = [None] * len(LETTERS) if trace.key is None else [LETTERS[plain] for plain in trace.key]
+    letters = [*LETTERS, None]  # the last for -1
     rows = [
-        (layer, LETTERS[cipher], LETTERS[plain], truth[cipher], bool(trace.seen[cipher]), bool(changed[layer, cipher]))
+        (layer, LETTERS[cipher], letters[plain], truth[cipher], bool(trace.seen[cipher]), bool(changed[layer, cipher]))
         for layer, key in enumerate(keys.tolist())
         for cipher, plain in enumerate(key)
     ]

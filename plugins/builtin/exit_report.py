@@ -8,7 +8,8 @@ import numpy as np
 from alice.alphabet import LETTERS
 from alice.metrics import Floats, bayesian_bootstrap
 from alice.plugins.builtin.exit_figures import permutation_figure, settled_figure, text_figure
-from alice.plugins.builtin.exits import Exits, Trace
+from alice.plugins.builtin.exits import Exits
+from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import layer_curve
 

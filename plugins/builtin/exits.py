@@ -1,55 +1,24 @@
 """What a model answers at every exit, from one pass through its backbone."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.activations import run_batch
-from alice.alphabet import LETTERS, Alphabet
+from alice.alphabet import Alphabet
 from alice.batch import Batch
-from alice.cipher import invert, random_keys
+from alice.cipher import N_LETTERS
 from alice.errors import AliceError
 from alice.metrics import Floats, error_rates
 from alice.model import Alice
+from alice.plugins.builtin.traces import Ints, Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
-from alice.solve import read
 
-Ints = NDArray[np.int64]
-N_LETTERS = len(LETTERS)
 EXITS = ("hook_embed", "blocks.*.hook_resid_post")
 """Where the residual stream is read; layer 0 is the embedding."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trace:
-    """One text on its way through the layers."""
-
-    title: str
-    """What the text is called."""
-    alphabet: Alphabet
-    """Symbols of the ids."""
-    cipher_ids: Ints
-    """The text as the model sees it, (pos,)."""
-    answers: Ints
-    """What each symbol stands for at each exit, (exit, symbol)."""
-    plain_ids: Ints | None
-    """The solution, (pos,), if it is known."""
-    key: Ints | None
-    """Plain letter (0-25) of each cipher letter, (26,), if it is known."""
-
-    @property
-    def texts(self) -> Ints:
-        """The answer at each exit, (exit, pos)."""
-        return self.answers[:, self.cipher_ids]
-
-    @property
-    def seen(self) -> NDArray[np.bool_]:
-        """Whether each cipher letter occurs, (26,)."""
-        return np.isin(self.alphabet.letter_ids, self.cipher_ids)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +73,7 @@ def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
         counts = _settled(batch, answers, ctx.alphabet)
         settled = counts if settled is None else settled + counts
         errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
-        examples |= _traces(batch, answers, ctx.alphabet, wanted)
+        examples |= traces(batch, answers, ctx.alphabet, wanted)
     if settled is None:
         raise AliceError("there is no text to measure on; check the corpus")
     ordered = np.stack([errors[number] for number in sorted(errors)])
@@ -113,19 +82,9 @@ def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
 
 def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
     """Follow one text that the user gave through the layers; its solution is known only if we encrypt it."""
-    reading = read(text, ctx.alphabet)
-    if fault := reading.fault(ctx.model.config.n_ctx):
-        raise AliceError(f"--text {text[:40]!r} cannot be followed: {fault}")
-    ids = reading.ids.astype(np.int64)[None]
-    key = random_keys(1, ctx.rng) if encrypt else np.arange(N_LETTERS, dtype=np.uint8)[None]
-    table = np.arange(ctx.alphabet.size)
-    table[ctx.alphabet.letter_ids] = ctx.alphabet.letter_ids[key[0]]
-    arrays = (table[ids], ids, key.astype(np.int64), np.zeros(1, np.int64))
-    batch = Batch(*map(torch.from_numpy, arrays)).to(ctx.device)
+    batch = text_batch(ctx, text, encrypt=encrypt)
     answers = exit_answers(ctx.model, batch, ctx.model.match_hooks(*EXITS))
-    ((_, trace),) = _traces(batch, answers, ctx.alphabet, [0])
-    known = (trace.plain_ids, trace.key) if encrypt else (None, None)
-    return Trace("the text given", ctx.alphabet, trace.cipher_ids, trace.answers, *known)
+    return given_trace(batch, answers, ctx.alphabet, known=encrypt)
 
 
 def _errors(batch: Batch, answers: Tensor) -> Floats:
@@ -147,20 +106,3 @@ def _settled(batch: Batch, answers: Tensor, alphabet: Alphabet) -> Ints:
     counts = np.zeros((N_LETTERS, len(answers) + 1), dtype=np.int64)
     np.add.at(counts, (plain[present], first[present]), 1)
     return counts
-
-
-def _traces(batch: Batch, answers: Tensor, alphabet: Alphabet, wanted: Collection[int]) -> Iterator[tuple[int, Trace]]:
-    for row, number in enumerate(batch.index.tolist()):
-        if number in wanted:
-            length = int(batch.mask[row].sum())
-            yield (
-                number,
-                Trace(
-                    f"example {number}",
-                    alphabet,
-                    batch.cipher_ids[row, :length].cpu().numpy(),
-                    answers[:, row].cpu().numpy(),
-                    batch.plain_ids[row, :length].cpu().numpy(),
-                    invert(batch.keys[row].cpu().numpy()).astype(np.int64),
-                ),
-            )

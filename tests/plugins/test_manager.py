@@ -181,6 +181,7 @@ def test_a_broken_plugin_is_reported_in_one_line_and_the_others_stay(tmp_path, s
         (analysis('"""Doc."""\nname = "odd"\nx: dict = None\ndef run(self, ctx): ...'), "'x' has type dict"),
         (analysis('"""Doc."""\nname = "odd"\nx: "Gone" = 1\ndef run(self, ctx): ...'), "type cannot be found"),
         (analysis('"""Doc."""\nname = "odd"\nckpt: str = ""\ndef run(self, ctx): ...'), "field 'ckpt', which every"),
+        (analysis('"""Doc."""\nname = "odd"\nneeds = ("x",)\ndef run(self, ctx): ...'), "needs=('x',)"),
         (analysis('"""Doc."""\nname = "odd"\ncheckpoints = "two"\ndef run(self, ctx): ...'), "checkpoints='two'"),
     ],
 )

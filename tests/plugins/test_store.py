@@ -9,23 +9,10 @@ import torch
 from tiny import tiny
 
 from alice.errors import AliceError
-from alice.plugins import RunContext, store_room
+from alice.plugins import RunContext, store, store_room
 from alice.plugins.conformance import tiny_context, tiny_texts
 
 HOOKS = ("blocks.*.hook_resid_post", "hook_embed")
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """A cache of this test's own."""
-    monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("ALICE_INTERP_CACHE_LIMIT", raising=False)
-    return tmp_path / "cache" / "activations"
-
-
-@pytest.fixture
-def ctx(tiny_alice):
-    return tiny_context(tiny_alice, texts=40)
 
 
 def passes(model):
@@ -57,83 +44,62 @@ def test_the_second_reading_runs_no_model(ctx):
     assert not counted
 
 
-def test_patterns_for_the_same_hooks_share_a_store_and_others_do_not(ctx, cache):
+def test_an_overlapping_request_runs_the_model_only_for_what_is_missing_and_a_subset_not_at_all(ctx, monkeypatch):
+    list(ctx.store("blocks.*.hook_resid_post"))
+    larger, run, asked = ctx.store("blocks.*.hook_resid_post", "hook_embed"), store.run_batch, []
+    monkeypatch.setattr(store, "run_batch", lambda model, batch, names: asked.append(names) or run(model, batch, names))
+    counted = passes(ctx.model)
+    list(larger)
+    assert asked == [["hook_embed"]] * len(larger)
+    assert len(counted) == len(larger)
+    for subset in (["hook_embed"], ["blocks.1.hook_resid_post", "hook_embed"]):
+        list(ctx.store(*subset))
+    assert len(counted) == len(larger)  # not even a pass to find out how large it is
+    same(larger, ctx.activations(*HOOKS))
+
+
+def test_a_store_is_of_a_model_texts_and_keys_whichever_hooks_are_asked_for(ctx, cache):
     first = ctx.store("blocks.*.hook_resid_post")
-    assert ctx.store("blocks.0.hook_resid_post", "blocks.1.hook_resid_post").folder == first.folder
+    assert ctx.store("hook_embed").folder == first.folder
     folders = {
         first.folder,
-        ctx.store("blocks.0.hook_resid_post").folder,
-        ctx.sample(5).store("blocks.*.hook_resid_post").folder,
-        tiny_context(tiny("base"), texts=40).store("blocks.*.hook_resid_post").folder,
-        RunContext.open(ctx.model, data=tiny_texts(40), split="all", seed=1).store("blocks.*.hook_resid_post").folder,
+        ctx.sample(5).store("hook_embed").folder,
+        tiny_context(tiny("base"), texts=40).store("hook_embed").folder,
+        RunContext.open(ctx.model, data=tiny_texts(40), split="all", seed=1).store("hook_embed").folder,
     }
-    assert len(folders) == 5
+    assert len(folders) == 4
     assert all(folder.parent == cache for folder in folders)
 
 
 def test_hooks_that_share_their_memory_and_squares_of_attention_can_be_stored(ctx):
-    patterns = ("blocks.*.hook_resid_*", "blocks.*.attn.hook_pattern", "pool.hook_out")
-    for _ in range(2):
-        same(ctx.sample(6).store(*patterns), ctx.sample(6).activations(*patterns))
+    for patterns in (("blocks.*.hook_resid_*", "pool.hook_out"), ("blocks.*.attn.hook_pattern",)):
+        for _ in range(2):
+            same(ctx.sample(6).store(*patterns), ctx.sample(6).activations(*patterns))
+
+
+def test_what_is_stored_of_a_hook_does_not_depend_on_what_was_asked_for_with_it(model, cache):
+    ctx = tiny_context(model, texts=12)
+    names = model.match_hooks("*")
+    one_by_one = {name: ctx.store(name)[1][1][name] for name in names}
+    store_room.shutil.rmtree(cache)
+    _, together = ctx.store(*names)[1]
+    assert len(names) > 40
+    assert all(torch.equal(one_by_one[name], together[name]) for name in names)
 
 
 def test_the_size_is_known_beforehand(ctx):
     stored = ctx.store("blocks.*.hook_resid_post", "blocks.*.attn.hook_pattern")
-    predicted = stored.bytes_needed()
+    predicted = sum(stored.bytes_needed().values())
     list(stored)
     real = sum(sum(cache[name].nbytes for name in stored.source.names) for _, cache in stored)
     assert predicted == real
-
-
-def test_a_store_beyond_the_limit_is_refused_before_anything_is_written(ctx, cache, monkeypatch):
-    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", "10K")
-    with pytest.raises(
-        AliceError, match=r"3 hooks over 40 texts needs .* KB, but the limit is 10.0 KB; .* ALICE_INTERP_CACHE_LIMIT"
-    ):
-        ctx.store(*HOOKS)
-    assert not list(cache.glob("*/*.safetensors"))
-
-
-def test_a_full_disk_is_noticed_beforehand(ctx, monkeypatch):
-    usage = type("Usage", (), {"free": store_room.FREE_AFTERWARDS + 100})
-    monkeypatch.setattr(store_room.shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(AliceError, match=r"needs .* more on the disk .* has 256.0 MB left"):
-        ctx.store(*HOOKS)
-
-
-def test_a_limit_that_is_no_size_is_refused(monkeypatch):
-    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", "lots")
-    with pytest.raises(AliceError, match="'lots' is no size"):
-        store_room.limit()
-
-
-@pytest.mark.parametrize(("text", "size"), [("", 8 * 2**30), ("500M", 500 * 2**20), ("1.5 gb", 3 * 2**29), ("7", 7)])
-def test_limits_are_read_as_people_write_them(text, size):
-    assert store_room.limit({"ALICE_INTERP_CACHE_LIMIT": text}) == size
-
-
-def test_stores_used_longest_ago_make_room_and_those_of_last_month_go(ctx, cache, monkeypatch):
-    old, older = ctx.sample(20).store(*HOOKS), ctx.sample(21).store(*HOOKS)
-    for stored, age in ((old, 1), (older, 2)):
-        list(stored)
-        os.utime(stored.folder, (time.time() - 3600 * age,) * 2)
-    needed = ctx.store(*HOOKS).bytes_needed()
-    assert old.folder.exists()
-    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", str(needed + old.bytes_needed() + 20_000))
-    ctx.store(*HOOKS)
-    assert old.folder.exists()
-    assert not older.folder.exists()
-    os.utime(old.folder, (time.time() - 86400 * 31,) * 2)
-    monkeypatch.delenv("ALICE_INTERP_CACHE_LIMIT")
-    ctx.store(*HOOKS)
-    assert not old.folder.exists()
 
 
 @pytest.mark.parametrize("harm", ["cut", "empty", "gone", "folder"])
 def test_a_damaged_store_is_computed_again(ctx, harm):
     stored = ctx.store(*HOOKS)
     list(stored)
-    shard = sorted(stored.folder.glob("*.safetensors"))[1]
+    shard = sorted(stored.folder.glob("*/*.safetensors"))[1]
     if harm == "cut":
         shard.write_bytes(shard.read_bytes()[:-100])
     elif harm == "empty":
@@ -163,8 +129,8 @@ def test_a_kill_in_the_middle_of_a_shard_leaves_whole_shards_to_go_on_from(ctx):
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     stored = ctx.store(*HOOKS)
-    assert len(list(stored.folder.glob("*.safetensors"))) == 2
-    (draft,) = stored.folder.glob(".*.tmp")
+    assert len(list(stored.folder.glob("*/*.safetensors"))) == 2 * 3
+    (draft,) = stored.folder.glob("*/.*.tmp")
     counted = passes(ctx.model)
     list(stored)
     assert len(counted) == len(stored) - 2
@@ -172,19 +138,6 @@ def test_a_kill_in_the_middle_of_a_shard_leaves_whole_shards_to_go_on_from(ctx):
     os.utime(draft, (time.time() - 7200,) * 2)
     ctx.store(*HOOKS)
     assert not draft.exists()
-
-
-def test_without_a_home_the_store_is_among_the_temporary_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_room.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(store_room.Path, "home", lambda: tmp_path / "file" / "home")
-    (tmp_path / "file").write_text("no folder can be here")
-    assert store_room.root({}) == tmp_path / f"alice-interp-{os.getuid()}" / "activations"
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder of yours"):
-        store_room.root({"ALICE_INTERP_CACHE": str(tmp_path / "file")})
 
 
 def test_stored_activations_can_be_trained_on(ctx):
@@ -213,7 +166,7 @@ def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, h
         (weight.data if hidden else weight).mul_(2)
     with pytest.raises(AliceError, match="the weights of base were changed after it was opened"):
         _ = stored[0]
-    assert not list(stored.folder.glob("*.safetensors"))
+    assert not list(stored.folder.glob("*/*.safetensors"))
 
 
 @pytest.mark.filterwarnings("ignore:Mismatch dtype")  # of torch's, about speed alone
@@ -222,16 +175,3 @@ def test_another_type_of_numbers_has_a_store_of_its_own(ctx):
     double = tiny_context(ctx.model.double(), texts=40)
     assert double.named_model.fingerprint == single
     assert double.store("hook_embed").folder != first
-
-
-def test_a_store_that_is_still_being_filled_counts_with_all_that_it_needs(ctx, monkeypatch):
-    filling, new = ctx.sample(39).store(*HOOKS), ctx.sample(38)
-    needed = filling.bytes_needed()
-    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", str(needed + needed // 2))
-    assert filling.folder.exists()
-    os.utime(filling.folder, (time.time() - 86400 * 2,) * 2)
-    new.store(*HOOKS)
-    assert filling.folder.exists()
-    os.utime(filling.folder)
-    new.store(*HOOKS)
-    assert not filling.folder.exists()

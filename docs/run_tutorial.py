@@ -1,0 +1,77 @@
+"""Runs all that docs/tutorial.md shows and writes what it printed into the page: `python docs/run_tutorial.py`.
+
+A block of kind `sh` holds commands of ours, one of kind `python` goes on where the block before it stopped, and one with
+a title is saved under it. A block of kind `text` after either is what that printed.
+"""
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).with_name("tutorial.md")
+_BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<source>.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+def run(page: str, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Run the page in a folder; return it with what was printed, and the variables that its code left behind."""
+    pieces, place, printed, variables = [], 0, "", {}
+    with _apart(folder):
+        for block in _BLOCK.finditer(page):
+            kind, title, source = block["kind"], block["title"], block["source"]
+            if kind == "text":
+                pieces += [page[place : block.start("source")], printed]
+                place = block.end("source")
+            elif title:
+                Path(title).write_text(source, encoding="utf-8")
+            elif kind in ("sh", "python"):
+                printed = _run_commands(source) if kind == "sh" else _run_code(source, variables)
+            else:
+                raise ValueError(f"a block of kind {kind!r} cannot be run")
+    return "".join([*pieces, page[place:]]), variables
+
+
+def _apart(folder: Path) -> "chdir[Path]":
+    """Work in a folder, and keep what is stored there, too."""
+    os.environ["ALICE_INTERP_CACHE"] = str(folder)
+    os.environ["ALICE_INTERP_LOAD_PLUGINS"] = ""  # what happens to be installed here is not part of the page
+    return chdir(folder)
+
+
+def _run_commands(source: str) -> str:
+    from click.testing import CliRunner
+
+    from alice.cli import main
+
+    printed = ""
+    for program, *arguments in _commands(source):
+        if program != "alice-interp":
+            raise ValueError(f"{program} is not a command of ours")
+        result = CliRunner().invoke(main, arguments, prog_name=program, catch_exceptions=False)
+        if result.exit_code:
+            raise RuntimeError(f"{shlex.join(arguments)} failed: {result.output}")
+        printed += result.stdout
+    return printed
+
+
+def _commands(source: str) -> Iterator[list[str]]:
+    for line in source.replace("\\\n", " ").splitlines():
+        if words := shlex.split(line, comments=True):
+            yield words
+
+
+def _run_code(source: str, variables: dict[str, Any]) -> str:
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(source, str(PAGE), "exec"), variables)  # noqa: S102  (a page of ours)
+    return printed.getvalue()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        text, _ = run(PAGE.read_text(encoding="utf-8"), Path(folder))
+    PAGE.write_text(text, encoding="utf-8")

@@ -1,0 +1,96 @@
+"""What a model answers at the end, streamed: for each text, what it takes each plain letter for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alice.alphabet import Alphabet
+from alice.batch import Batch
+from alice.cipher import N_LETTERS
+from alice.metrics import Floats
+from alice.model import Alice
+from alice.plugins.builtin.traces import Ints
+from alice.plugins.context import RunContext
+
+OTHER = N_LETTERS
+"""Number of an answer that is no letter, after those of A to Z."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """A batch with what the model says about its cipher symbols."""
+
+    batch: Batch
+    """The texts, where the model is."""
+    alphabet: Alphabet
+    """Symbols of the ids."""
+    symbols: Tensor
+    """What each cipher symbol stands for, (batch, symbol)."""
+    probabilities: Tensor | None = None
+    """Probability of each plain symbol for each cipher symbol, (batch, symbol, symbol), if it was asked for."""
+
+    @property
+    def lengths(self) -> Ints:
+        """Characters of each text, (batch,)."""
+        return _ints(self.batch.mask.sum(1))
+
+    @property
+    def counts(self) -> Ints:
+        """How often each plain letter occurs in each text, (batch, 26)."""
+        return np.stack([_ints((self.batch.plain_ids == letter).sum(1)) for letter in self._letters], axis=1)
+
+    @property
+    def claims(self) -> Ints:
+        """Number of the letter that each plain letter is taken for, (batch, 26); OTHER if that is no letter."""
+        numbers = np.full(self.alphabet.size, OTHER, dtype=np.int64)
+        numbers[self._letters] = np.arange(N_LETTERS)
+        return numbers[_ints(self.symbols.gather(1, self._cipher))]
+
+    @property
+    def margins(self) -> Floats:
+        """Probability of the answer for each plain letter less that of the best other one, (batch, 26).
+
+        It is negative where a bijective head gave the letter less than its best, because another one needed that more.
+        """
+        if self.probabilities is None:
+            raise ValueError("these answers were read without probabilities")
+        cipher = self._cipher
+        rows = self.probabilities.gather(1, cipher[..., None].expand(-1, -1, self.alphabet.size))
+        answer = self.symbols.gather(1, cipher)[..., None]  # (batch, 26, 1)
+        others = rows.scatter(2, answer, -torch.inf).amax(-1)
+        margins: Floats = (rows.gather(2, answer)[..., 0] - others).double().cpu().numpy()
+        return margins
+
+    @property
+    def _letters(self) -> list[int]:
+        return [int(number) for number in self.alphabet.letter_ids]
+
+    @property
+    def _cipher(self) -> Tensor:
+        """Id of the cipher letter that stands for each plain letter, (batch, 26)."""
+        return torch.tensor(self._letters, device=self.batch.keys.device)[self.batch.keys]
+
+
+@torch.inference_mode()
+def answer(model: Alice, batch: Batch, *, probabilities: bool = False) -> Answers:
+    """Let a model read one batch."""
+    resid = model.resid(batch.cipher_ids)
+    symbols = model.decode_symbols(resid, batch.cipher_ids, soft=False).argmax(-1)
+    if not probabilities:
+        return Answers(batch, model.alphabet, symbols)
+    return Answers(batch, model.alphabet, symbols, model.log_probabilities(resid, batch.cipher_ids).exp())
+
+
+def answers(ctx: RunContext, *, probabilities: bool = False) -> Iterator[Answers]:
+    """Let the model of a context read all its texts, one batch at a time."""
+    for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
+        yield answer(ctx.model, batch, probabilities=probabilities)
+
+
+def _ints(values: Tensor) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = values.cpu().numpy()
+    return numbers

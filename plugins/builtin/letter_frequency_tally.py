@@ -1,0 +1,63 @@
+"""What a model takes each letter for, counted over many texts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alice.cipher import N_LETTERS
+from alice.letter_frequency import excess
+from alice.metrics import Floats
+from alice.plugins.builtin.answers import OTHER, answers
+from alice.plugins.builtin.traces import Ints
+from alice.plugins.context import RunContext
+from alice.ratio_bootstrap import RatioBootstrap
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What one model takes each letter for."""
+
+    model: str
+    """Name of the checkpoint."""
+    texts: int
+    """How many texts were read."""
+    confusion: Ints
+    """Characters of each plain letter by the letter that they are taken for, (26, 27); last: no letter."""
+    wrong: RatioBootstrap
+    """Wrong characters of each letter over all of them, (26,)."""
+
+    @property
+    def characters(self) -> Ints:
+        """Characters of each letter, (26,)."""
+        return self.confusion.sum(1)
+
+    @property
+    def mistakes(self) -> Ints:
+        """The confusion without right answers, (26, 27)."""
+        without = self.confusion.copy()
+        np.fill_diagonal(without, 0)
+        return without
+
+    @property
+    def frequencies(self) -> Floats:
+        """Share of each letter among the letters of these texts, (26,)."""
+        return self.characters / max(self.characters.sum(), 1)
+
+    def excess(self, frequencies: Floats) -> tuple[Floats, Floats]:
+        """Return each letter's share of the errors less its frequency, and the standard error of that, (26,) each."""
+        draws = excess(self.wrong.ratio_draws, frequencies)
+        return excess(self.wrong.ratio, frequencies), draws.std(0, ddof=1)
+
+
+def tally(ctx: RunContext) -> Tally:
+    """Read all texts of a context; only sums are kept."""
+    confusion = np.zeros((N_LETTERS, OTHER + 1), dtype=np.int64)
+    wrong = RatioBootstrap(ctx.rng, N_LETTERS)
+    plain = np.arange(N_LETTERS)
+    texts = 0
+    for found in answers(ctx):
+        counts, claims = found.counts, found.claims
+        np.add.at(confusion, (np.broadcast_to(plain, claims.shape), claims), counts)
+        wrong.add(counts * (claims != plain), counts)
+        texts += len(counts)
+    return Tally(ctx.checkpoint, texts, confusion, wrong)

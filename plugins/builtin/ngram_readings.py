@@ -1,0 +1,100 @@
+"""What every layer takes a text for, as probes and the model's own head read it, on texts the probes have not seen."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alice.alphabet import Alphabet
+from alice.batch import Batch
+from alice.plugins.builtin.exits import EXITS, exit_answers
+from alice.plugins.context import RunContext
+from alice.probes.layers import LayerProbes
+from alice.probes.tasks import tasks
+from alice.probes.tokens import TokenPairs, chosen, split_texts, stacked
+
+Small = NDArray[np.uint8]
+READERS = {"linear": "linear probe", "mlp": "MLP probe", "exit": "early exit"}
+"""Ways to read a layer, with their titles."""
+PROBES: tuple[Literal["linear", "mlp"], ...] = ("linear", "mlp")
+HELD_OUT = 0.4
+"""Share of the texts whose n-grams are counted; the probes are trained on the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """Answers of every reader at every layer: a byte for each character, since all of them are held."""
+
+    model: str
+    """Name of the checkpoint."""
+    variant: str
+    """Kind of model."""
+    alphabet: Alphabet
+    """Symbols of the ids."""
+    trained_on: int
+    """Texts that the probes were trained on."""
+    texts: int
+    """Texts that were read, none of them among those."""
+    owner: NDArray[np.int64]
+    """Number of the text that each character belongs to, from 0, (character,)."""
+    plain: Small
+    """The plaintexts, one after another, (character,)."""
+    answers: dict[str, Small]
+    """By reader, (layer, character); layer 0 is the embedding."""
+
+    def letters_only(self) -> "Readings":
+        """Return the readings without the places where the plaintext has no letter; what is left moves together."""
+        kept = np.isin(self.plain, self.alphabet.letter_ids)
+        answers = {reader: ids[:, kept] for reader, ids in self.answers.items()}
+        return Readings(
+            **vars(self) | {"owner": self.owner[kept], "plain": self.plain[kept], "answers": answers},
+        )
+
+
+def read(ctx: RunContext, *, epochs: int, hidden: int) -> Readings:
+    """Train probes on some of the texts of a context, and read the others with them and with the model's head."""
+    stored = ctx.store(*EXITS)
+    names, task = stored.source.names, tasks(ctx.alphabet)["letter"]
+    train, held = split_texts(sum(len(batch) for batch in ctx.batches), ctx.rng, held_out=HELD_OUT)
+    probes = {}
+    for kind in ctx.progress(PROBES, f"Training probes on {ctx.checkpoint}"):
+        probe = LayerProbes(kind, epochs=epochs, hidden=hidden, seed=ctx.seed)
+        probes[kind] = probe.fit(TokenPairs(stored, names, [task], train), [task.classes])
+    owners, plain = [], []
+    answers: dict[str, list[Small]] = {reader: [] for reader in READERS}
+    texts = 0
+    for batch, cache in ctx.progress(stored, f"Reading with {ctx.checkpoint}"):
+        tokens = chosen(batch, held)
+        rows = (tokens // batch.mask.shape[1]).cpu().numpy()
+        seen, numbers = np.unique(rows, return_inverse=True)
+        owners.append(texts + numbers)
+        texts += len(seen)
+        plain.append(_small(batch.plain_ids.flatten()[tokens]))
+        x = stacked(cache, names, tokens)
+        for reader, ids in {kind: probe.predict(x)[0] for kind, probe in probes.items()}.items():
+            answers[reader].append(_small(ids))
+        answers["exit"].append(_small(_exits(ctx, batch, names)[:, tokens]))
+    return Readings(
+        model=ctx.checkpoint,
+        variant=ctx.model.config.variant,
+        alphabet=ctx.alphabet,
+        trained_on=int(train.sum()),
+        texts=texts,
+        owner=np.concatenate(owners),
+        plain=np.concatenate(plain),
+        answers={reader: np.concatenate(parts, axis=1) for reader, parts in answers.items()},
+    )
+
+
+def _exits(ctx: RunContext, batch: Batch, names: list[str]) -> Tensor:
+    """Return what the model's own head answers at each exit, (exit, token), in a batch laid flat."""
+    answers = exit_answers(ctx.model, batch, names)
+    return answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).flatten(1)
+
+
+def _small(ids: Tensor) -> Small:
+    small: Small = ids.to(torch.uint8).cpu().numpy()
+    return small

@@ -1,0 +1,23 @@
+"""What tests of the activation store work on."""
+
+from pathlib import Path
+
+import pytest
+
+from alice.model import Alice
+from alice.plugins import RunContext
+from alice.plugins.conformance import tiny_context
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of this test's own."""
+    monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("ALICE_INTERP_CACHE_LIMIT", raising=False)
+    return tmp_path / "cache" / "activations"
+
+
+@pytest.fixture
+def ctx(tiny_alice: Alice, cache: Path) -> RunContext:
+    """A context over 40 texts that stores into a cache of this test's own."""
+    return tiny_context(tiny_alice, texts=40)

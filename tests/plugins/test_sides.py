@@ -1,0 +1,65 @@
+"""What a context offers beside its own texts: those of the training side, and its own joined to one length."""
+
+import pytest
+from workbench import save_texts
+
+from alice.corpus import open_corpus
+from alice.errors import AliceError
+from alice.plugins import RunContext
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.split import is_test
+
+
+def plaintexts(ctx):
+    return {ctx.alphabet.decode(row.numpy()) for batch in ctx.batches for row in batch.plain_ids}
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_training_texts_are_the_first_of_the_other_side(tiny_alice, tmp_path, as_file):
+    texts = tiny_texts(300)
+    data = str(save_texts(tmp_path / "texts.txt", 300)) if as_file else texts
+    ctx = RunContext.open(tiny_alice, data=data)
+    learnt = ctx.sample(2).training_texts(200)
+    cleaned = list(open_corpus(data)) if as_file else texts
+    assert learnt == [text for text in cleaned if not is_test(text)][:200]
+    assert not set(learnt) & plaintexts(ctx)
+
+
+@pytest.mark.parametrize("split", ["train", "all"])
+def test_training_texts_never_hold_the_contexts_own(tiny_alice, split):
+    texts = tiny_texts(60)
+    ctx = RunContext.open(tiny_alice, data=texts, split=split)
+    small = ctx.sample(10)
+    learnt = small.training_texts(20)
+    assert len(learnt) == 20
+    assert not set(learnt) & plaintexts(small)
+    assert not any(map(is_test, learnt))
+    assert ctx.training_texts(20) == []
+
+
+def test_provenance_tells_how_many_training_texts_were_read(tiny_alice):
+    ctx = RunContext.open(tiny_alice, data=tiny_texts(300)).sample(2)
+    assert ctx.batches
+    alone = ctx.texts.provenance()
+    assert "training texts" not in alone
+    ctx.training_texts(7)
+    told = ctx.texts.provenance()
+    assert told["training texts"] == 7
+    assert {name: told[name] for name in alone} == alone
+    ctx.training_texts(9)
+    assert ctx.texts.provenance()["training sha256"] != told["training sha256"]
+
+
+def test_joined_texts_are_cut_to_one_length_and_the_originals_count_as_read(tiny_alice):
+    ctx = tiny_context(tiny_alice, texts=5)
+    joined = ctx.joined(30)
+    whole = " ".join(tiny_texts(5))
+    assert plaintexts(joined) == {whole[at : at + 30] for at in range(0, len(whole) - 29, 30)}
+    assert {batch.cipher_ids.shape[1] for batch in joined.batches} == {30}
+    assert ctx.texts.provenance()["texts"] == 5
+    assert joined.training_texts(5) == []
+
+
+def test_too_few_texts_to_join_are_an_error(tiny_alice):
+    with pytest.raises(AliceError, match="too few for 300; take more texts"):
+        tiny_context(tiny_alice, texts=1).joined(300)
