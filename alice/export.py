@@ -33,6 +33,8 @@ def export(run_folder: Path, out: Path, model: Alice, *, name: str, errors: Erro
     run = Run.open(run_folder, {})
     data = run.data if run.data.startswith("hf:") else Path(run.data).name  # where it lay does not matter to others
     about = {"data": data, "recipe": run.recipe.to_dict(), "model": run.model.to_dict(), "totals": vars(run.totals())}
+    if run.init is not None:
+        about["started_from"] = Path(run.init).name
     model.save_pretrained(out, dtype=torch.float16)
     copyfile(run_folder / metrics_log.FILE, out / metrics_log.FILE)
     write_about(out, about)
@@ -45,6 +47,11 @@ def _facts(out: Path, name: str, model: Alice, about: dict[str, Any]) -> str:
     keys = f"a pool of {recipe['cipher_pool']} keys" if recipe["cipher_pool"] else "a fresh random key for every text"
     limits = {"characters": recipe["batch_tokens"], "texts": recipe["batch_texts"]}
     batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit) + " at most"
+    start = (
+        f",\n  those of `{about['started_from']}`, from whose weights it started, included"
+        if "started_from" in about
+        else ""
+    )
     size = sum(weight.numel() for weight in model.parameters())
     hypernet = f" and a hypernetwork of {config.hyper_layers}" if config.variant == "dynamic" else ""
     return f"""# {name}
@@ -60,7 +67,7 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 - Recipe: AdamW, peak learning rate {recipe["lr"]} after {recipe["warmup_steps"]} steps, schedule {recipe["schedule"]},
   batches of {batch}, gradient clipped at {recipe["clip"]}.
   All of it is in `{ABOUT}`, the course of the last run in `{metrics_log.FILE}`.
-- {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours.
+- {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
 
 

@@ -88,9 +88,12 @@ class Run:
         """Return what had gone into the weights that the run started from."""
         if (self.folder / ABOUT).exists():
             return Totals(**read_about(self.folder).get("before", {}))
-        if self.init is not None and (resolve(self.init) / ABOUT).exists():
-            return Totals(**read_about(resolve(self.init)).get("totals", {}))
-        return Totals()
+        if self.init is None or not (resolve(self.init) / ABOUT).exists():
+            return Totals()
+        start = resolve(self.init)
+        if (start / STATE).exists():  # a run, not an exported checkpoint
+            return Run.open(start, {}).totals()
+        return Totals(**read_about(start).get("totals", {}))
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from alice import metrics_log
 from alice.alphabet import ENGLISH
 from alice.batch import Batches, EncodedTexts
 from alice.checkpoint import WEIGHTS, bundled, read_config
+from alice.config import VARIANTS
 from alice.evaluate import score
 from alice.model import Alice
 from alice.presets import CPU_SIZES
@@ -28,10 +29,9 @@ def name(request):
     return request.param
 
 
-def test_the_base_and_the_bijective_model_come_with_the_package():
+def test_all_three_variants_come_with_the_package():
     assert {name: read_config(folder).variant for name, folder in bundled().items()}.items() >= {
-        ("base", "base"),
-        ("bijective", "bijective"),
+        (variant, variant) for variant in VARIANTS
     }
 
 

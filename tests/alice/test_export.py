@@ -52,6 +52,19 @@ def test_totals_add_up_over_runs_that_start_from_an_export(corpus, tmp_path):
     assert first.totals().tokens < second.totals().tokens
 
 
+def test_totals_count_the_run_that_a_run_started_from_and_the_card_names_it(corpus, tmp_path):
+    carry_out(small_run(tmp_path / "first", corpus, steps=3))
+    second = replace(small_run(tmp_path / "second", corpus, steps=2), init=str(tmp_path / "first"))
+    carry_out(second)
+    assert second.totals().steps == 5
+    ship(second.folder, tmp_path / "out")
+    card = (tmp_path / "out" / "card.md").read_text()
+    assert "- 5 steps" in card
+    assert "those of `first`, from whose weights it started, included" in card
+    assert json.loads((tmp_path / "out" / "training.json").read_text())["started_from"] == "first"
+    assert str(tmp_path) not in (tmp_path / "out" / "training.json").read_text()
+
+
 def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
     run = small_run(tmp_path / "run", corpus, steps=2)
     carry_out(run)
@@ -60,7 +73,7 @@ def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
     assert "over 3 test texts" in card
     assert "`alice-interp evaluate --ckpt tiny`" in card
     assert "| [0,32) | 2 | 37.50 ± " in card
-    assert "| [128,256) | 1 | 12.50 ± 0.00 | 12.50 (12.50-12.50) |" in card
+    assert "| [128,256) | 1 | 12.50 | 12.50 (12.50-12.50) |" in card
     assert "[32,64)" not in card
     assert "2 steps" in card
 

@@ -8,7 +8,7 @@ import torch
 
 from alice.alphabet import ENGLISH
 from alice.attention_stats import STATISTICS, head_statistics, key_weights, uniform_pattern
-from alice.head_kinds import find_kinds
+from alice.head_kinds import _describe, find_kinds
 
 TEXT = "THE CAT AND THE DOG SAT ON THE MAT, AND THAT IS ALL THERE IS."
 
@@ -71,6 +71,28 @@ def test_kinds_of_one_name_are_numbered():
     kinds, _ = find_kinds(values, uniform)
     assert [kind.name for kind in kinds] == ["self 1", "self 2"]
     assert [sorted(kind.heads) for kind in kinds] == [[0, 1, 2, 5], [3, 4]]
+
+
+def test_kinds_of_one_name_are_told_apart_by_their_next_share_where_they_have_one():
+    uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
+    values = np.tile(uniform, (6, 1))
+    values[:, STATISTICS.index("self")] = 0.6
+    values[3:, STATISTICS.index("neighbours")] = 0.3
+    kinds, _ = find_kinds(values, uniform)
+    assert {kind.name: sorted(kind.heads) for kind in kinds} == {"self": [0, 1, 2], "self and neighbours": [3, 4, 5]}
+
+
+@pytest.mark.parametrize(
+    ("statistic", "given", "order"),
+    [("distance", [8, 6, 7], (1, 2, 0)), ("entropy", [3, 2, 2.5], (1, 2, 0)), ("entropy", [5, 5.5, 4.5], (1, 0, 2))],
+)
+def test_heads_that_no_share_names_are_sorted_by_what_does(statistic, given, order):
+    uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
+    values = np.tile(uniform, (3, 1))
+    values[:, STATISTICS.index("entropy")] = 3
+    values[:, STATISTICS.index(statistic)] = given
+    # Three heads make two kinds of their own accord, so the kind is described as if they had been put together.
+    assert _describe(np.arange(3), values, uniform, np.zeros_like(values)).heads == order
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])

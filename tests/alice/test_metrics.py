@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from alice.metrics import bayesian_bootstrap, bin_names, error_rates, length_bin, spread
+from alice.metrics import Estimate, bayesian_bootstrap, bin_names, error_rates, length_bin, spread
 
 
 def test_the_error_rate_counts_every_character_but_padding():
@@ -37,6 +37,16 @@ def test_the_bootstrap_error_is_the_standard_error_of_the_mean():
 
 def test_the_bootstrap_of_equal_values_has_no_error():
     assert bayesian_bootstrap(np.full(10, 0.25), np.random.default_rng(0)).error == pytest.approx(0, abs=1e-12)
+
+
+def test_one_value_has_a_mean_but_no_error():
+    found = bayesian_bootstrap(np.array([0.25]), np.random.default_rng(0))
+    assert (found.mean, found.count) == (0.25, 1)
+    assert np.isnan(found.error)
+    assert found.cells == (0.25, None)
+    assert f"{found:.2f}" == "0.25"
+    assert f"{Estimate(1.094, 0.07, 5):.2f}" == "1.09 \N{PLUS-MINUS SIGN} 0.07"
+    assert Estimate(1.0, 0.5, 5).cells == (1.0, 0.5)
 
 
 def test_no_values_give_no_number():

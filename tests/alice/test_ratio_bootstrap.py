@@ -24,6 +24,16 @@ def test_a_ratio_that_is_the_same_in_every_text_is_certain():
     assert found.error[0] == pytest.approx(0, abs=1e-12)
 
 
+def test_a_whole_in_one_text_only_has_no_error():
+    found = RatioBootstrap(np.random.default_rng(0), 2)
+    found.add(np.array([[1, 1], [0, 1]]), np.array([[2, 2], [0, 2]]))
+    found.add(np.array([[0, 0]]), np.array([[0, 2]]))
+    assert found.texts.tolist() == [1, 3]
+    assert found.ratio[0] == 0.5
+    assert np.isnan(found.error[0])
+    assert found.error[1] > 0
+
+
 def test_with_one_in_every_whole_it_is_the_bootstrap_of_a_mean():
     values = np.random.default_rng(1).random(400)
     found = RatioBootstrap(np.random.default_rng(2), 1, draws=2000)
