@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format clean browser
+.PHONY: demo test lint format docs clean browser
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -13,10 +13,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/alice-interp solve --layers --ckpt bijective \
-	"RJ HRIF, YF QDAF SEF BFVS KFTRVRNJV YF TDJ YRSE SEF RJINLQDSRNJ YF EDZF NJ EDJK."
-	$(BIN)/alice-interp run early-exit --ckpt base --ckpt bijective --samples 100
-	@echo "open runs/index.html in a browser, or run: $(BIN)/alice-interp view"
+	$(BIN)/alice-interp demo
 
 # The reports are tried in a real browser. Where Chromium is missing and cannot be installed, those tests are skipped.
 browser:
@@ -24,8 +21,9 @@ browser:
 	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium chromium-driver) >/dev/null || \
 	echo "no Chromium here, and it cannot be installed: the tests in a browser will be skipped"
 
+# One process a core with one thread each; the tests of a file share what they set up, so they stay together.
 test: $(INSTALLED) browser
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -36,5 +34,10 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The pages of docs/ as a site that needs no network: open site/index.html.
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html in a browser"
+
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,5 +10,6 @@ class AliceError(Exception):
 
 def nearest(name: str, known: Iterable[str], *, count: int = 3) -> str:
     """Return `; did you mean ...?` for the known names closest to `name`, or an empty string."""
-    matches = get_close_matches(name, list(known), n=count, cutoff=0.5)
+    names = {one.casefold(): one for one in known}
+    matches = [names[match] for match in get_close_matches(name.casefold(), names, n=count, cutoff=0.5)]
     return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""

@@ -27,7 +27,10 @@ class Kind:
     """Heads that do about the same."""
 
     name: str
-    """The share of attention that exceeds uniform attention most, or `broad`, `near` or `elsewhere`."""
+    """The share of attention that exceeds uniform attention most, or `broad`, `near` or `elsewhere`.
+
+    Kinds that would be called alike have the next share in their name, or a number.
+    """
     heads: tuple[int, ...]
     """Numbers of the heads, the most pronounced first."""
     representative: int
@@ -45,7 +48,8 @@ def find_kinds(values: Floats, uniform: Floats) -> tuple[list[Kind], float]:
     labels, silhouette = _cluster(scaled)
     groups = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     groups.sort(key=lambda heads: (-len(heads), heads[0]))
-    return _number_twins([_describe(heads, values, uniform, scaled) for heads in groups]), silhouette
+    kinds = [_describe(heads, values, uniform, scaled) for heads in groups]
+    return _number_twins(_tell_apart(kinds, values, uniform)), silhouette
 
 
 def _standardise(values: Floats) -> Floats:
@@ -72,18 +76,37 @@ def _describe(heads: NDArray[np.int64], values: Floats, uniform: Floats, scaled:
     statistic = STATISTICS.index(SHARES[int(np.argmax(excess[-len(SHARES) :]))])
     name = STATISTICS[statistic]
     if excess[statistic] < OUTSTANDING:
-        entropy, distance = STATISTICS.index("entropy"), STATISTICS.index("distance")
-        near = values[heads, distance].mean() < NEAR * uniform[distance]
-        name = "broad" if excess[entropy] > -BROAD else "near" if near else "elsewhere"
-        statistic = entropy
-    ordered = heads[np.argsort(-values[heads, statistic], kind="stable")]
+        name, statistic = _nameless(excess, uniform)
+    # A broad head has much entropy; one that is near or elsewhere is so the more, the less far or wide it looks.
+    sign = 1 if name in ("near", "elsewhere") else -1
+    ordered = heads[np.argsort(sign * values[heads, statistic], kind="stable")]
     centre = scaled[heads].mean(0)
     nearest = heads[np.argmin(np.linalg.norm(scaled[heads] - centre, axis=1).round(9))]
     return Kind(name, tuple(ordered.tolist()), int(nearest))
 
 
+def _nameless(excess: Floats, uniform: Floats) -> tuple[str, int]:
+    """Name a kind that no share names, and say which statistic shows it."""
+    entropy, distance = STATISTICS.index("entropy"), STATISTICS.index("distance")
+    if excess[entropy] > -BROAD:
+        return "broad", entropy
+    return ("near", distance) if excess[distance] < (NEAR - 1) * uniform[distance] else ("elsewhere", entropy)
+
+
+def _tell_apart(kinds: list[Kind], values: Floats, uniform: Floats) -> list[Kind]:
+    """Give kinds of one name a second one after the share that exceeds uniform attention next, if any does."""
+    totals = Counter(kind.name for kind in kinds)
+    told = []
+    for kind in kinds:
+        excess = (values[list(kind.heads)].mean(0) - uniform)[-len(SHARES) :]
+        second = int(np.argsort(-excess, kind="stable")[1])
+        apart = totals[kind.name] > 1 and excess[second] >= OUTSTANDING
+        told.append(replace(kind, name=f"{kind.name} and {SHARES[second]}") if apart else kind)
+    return told
+
+
 def _number_twins(kinds: list[Kind]) -> list[Kind]:
-    """Tell kinds of one name apart by a number."""
+    """Tell kinds that still have one name apart by a number."""
     totals, seen = Counter(kind.name for kind in kinds), Counter[str]()
     numbered = []
     for kind in kinds:

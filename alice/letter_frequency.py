@@ -44,7 +44,7 @@ def lewand() -> Floats:
 
 
 def excess(error_rates: Floats, frequencies: Floats) -> Floats:
-    """Return by how much each letter's share of the errors exceeds its share of the text, (..., 26) and (26,).
+    """Return by how much each letter's share of the errors exceeds its share of the text, (..., 26) each.
 
     As in the paper: the error rate of a letter times its frequency, over the sum of that for all letters, less the
     frequency. A letter without an error rate counts for nothing and stays NaN; without any error all are NaN.

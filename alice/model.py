@@ -70,13 +70,13 @@ class Alice(LensSurface, HookedRootModule):
                 nn.init.zeros_(weight)
             else:
                 nn.init.ones_(weight)
-        if isinstance(self.head, BijectiveHead):
-            self.aim_queries()
+        self.aim_queries()
 
     @torch.no_grad()
     def aim_queries(self) -> None:
-        """Let each query of the bijective head start as its own symbol's embedding, to find that symbol sooner."""
-        self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
+        """Let each query of a bijective head start as its own symbol's embedding, to find that symbol sooner."""
+        if isinstance(self.head, BijectiveHead):
+            self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
     def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:
         """Decode ciphertexts, (batch, pos) -> scores of plaintext symbols (batch, pos, symbol).

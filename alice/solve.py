@@ -1,7 +1,7 @@
 """Solve cryptograms as people write them: case and foreign characters come back where they were."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -88,6 +88,8 @@ class Solution:
     """The text after the embedding and after each layer, if asked for."""
     note: str
     """What to be careful about, or why there is no solution; empty if nothing."""
+    layer_confidence: list[dict[str, float]] = field(default_factory=list)
+    """The confidence after the embedding and after each layer, if asked for."""
 
 
 def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterator[Solution]:
@@ -115,10 +117,16 @@ def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list
     ids = ids.to(model.cfg.device)
     streams = _streams(model, ids) if layers else [model.resid(ids)]
     answers = [model.decode_symbols(stream, ids, soft=False).argmax(-1) for stream in streams]  # (batch, symbol) each
-    probabilities = model.log_probabilities(streams[-1], ids).exp()
-    chosen = probabilities.gather(-1, answers[-1].unsqueeze(-1)).squeeze(-1)  # (batch, symbol)
+    wanted = zip(streams, answers, strict=True) if layers else [(streams[-1], answers[-1])]
+    chosen = [model.log_probabilities(stream, ids).exp().gather(-1, answer[..., None]) for stream, answer in wanted]
     return [
-        _solution(reading, model.alphabet, [answer[number].cpu() for answer in answers], chosen[number].cpu(), layers)
+        _solution(
+            reading,
+            model.alphabet,
+            [answer[number].cpu() for answer in answers],
+            [shares[number, :, 0].cpu() for shares in chosen],
+            layers=layers,
+        )
         for number, reading in enumerate(readings)
     ]
 
@@ -130,15 +138,18 @@ def _streams(model: Alice, ids: Tensor) -> list[Tensor]:
     return [cache[name] for name in names]
 
 
-def _solution(reading: Reading, alphabet: Alphabet, answers: list[Tensor], chosen: Tensor, layers: bool) -> Solution:
-    """Read one text's answers, (symbol,) for each layer, as texts and a key."""
+def _solution(
+    reading: Reading, alphabet: Alphabet, answers: list[Tensor], chosen: list[Tensor], *, layers: bool
+) -> Solution:
+    """Read one text's answers and their probabilities, (symbol,) for each layer, as texts and a key."""
     symbols = NO_SYMBOL + alphabet.symbols
     texts = [reading.write_back("".join(symbols[n] for n in answer.numpy()[reading.ids])) for answer in answers]
     present = [letter for letter in LETTERS if alphabet.encode(letter)[0] in set(reading.ids.tolist())]
     numbers = {letter: int(alphabet.encode(letter)[0]) for letter in present}
     key = {letter: symbols[int(answers[-1][number])] for letter, number in numbers.items()}
-    confidence = {letter: float(chosen[number]) for letter, number in numbers.items()}
-    return Solution(reading.text, texts[-1], key, confidence, texts if layers else [], _note(reading.letters))
+    sure = [{letter: float(shares[number]) for letter, number in numbers.items()} for shares in chosen]
+    by_layer = (texts, sure) if layers else ([], [])
+    return Solution(reading.text, texts[-1], key, sure[-1], by_layer[0], _note(reading.letters), by_layer[1])
 
 
 def _note(letters: int) -> str:

@@ -15,6 +15,7 @@ from timing import take_turns
 from alice.batch import Batches, EncodedTexts
 from alice.config import ModelConfig
 from alice.corpus import open_corpus
+from alice.flops import training_flops
 from alice.loss import Objective
 from alice.model import Alice
 from alice.presets import CPU_SIZES, model_config
@@ -31,13 +32,6 @@ def products(config: ModelConfig, tokens: int) -> list[tuple[int, int, int, int]
     for rows, inner, columns in forward:
         found += [(rows, inner, columns, layers), (rows, columns, inner, layers), (columns, rows, inner, layers)]
     return found
-
-
-def step_flops(config: ModelConfig, tokens: int, length: int) -> float:
-    """Return the operations of a step: the products above, and scores and mixing of attention."""
-    linear = sum(2 * a * b * c * times for a, b, c, times in products(config, tokens))
-    attention = 3 * 2 * 2 * tokens * length * config.d_model * config.n_layers
-    return linear + attention
 
 
 def gemm(config: ModelConfig, tokens: int) -> None:
@@ -74,7 +68,7 @@ def main() -> None:
             optimizer.zero_grad()  # noqa: B023
 
         times = take_turns({"step": step, "gemm": lambda c=config, t=tokens: gemm(c, t)}, rounds=20)
-        model_rate = step_flops(config, tokens, length) / statistics.median(times["step"])
+        model_rate = training_flops(config, tokens, tokens * length) / statistics.median(times["step"])
         gemm_flops = sum(2 * a * b * c for a, b, c, _ in products(config, tokens))
         gemm_rate = gemm_flops / statistics.median(times["gemm"])
         print(

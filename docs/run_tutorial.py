@@ -1,7 +1,7 @@
 """Runs all that docs/tutorial.md shows and writes what it printed into the page: `python docs/run_tutorial.py`.
 
-A block of kind `sh` holds commands of ours, one of kind `python` goes on where the block before it stopped, and one with
-a title is saved under it. A block of kind `text` after either is what that printed.
+A block of kind `sh` holds commands of ours, one of kind `python` goes on where the block before it stopped, and one
+with a title is saved under it. A block of kind `text` after either is what that printed.
 """
 
 import os
@@ -9,20 +9,21 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 PAGE = Path(__file__).with_name("tutorial.md")
-_BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<source>.*?)^```$', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<source>.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 def run(page: str, folder: Path) -> tuple[str, dict[str, Any]]:
     """Run the page in a folder; return it with what was printed, and the variables that its code left behind."""
     pieces, place, printed, variables = [], 0, "", {}
     with _apart(folder):
-        for block in _BLOCK.finditer(page):
+        for block in BLOCK.finditer(page):
             kind, title, source = block["kind"], block["title"], block["source"]
             if kind == "text":
                 pieces += [page[place : block.start("source")], printed]
@@ -36,11 +37,12 @@ def run(page: str, folder: Path) -> tuple[str, dict[str, Any]]:
     return "".join([*pieces, page[place:]]), variables
 
 
-def _apart(folder: Path) -> "chdir[Path]":
-    """Work in a folder, and keep what is stored there, too."""
-    os.environ["ALICE_INTERP_CACHE"] = str(folder)
-    os.environ["ALICE_INTERP_LOAD_PLUGINS"] = ""  # what happens to be installed here is not part of the page
-    return chdir(folder)
+@contextmanager
+def _apart(folder: Path) -> Iterator[None]:
+    """Work in a folder, and store activations there, too; plugins that happen to be installed are no part of a page."""
+    variables = {"ALICE_INTERP_CACHE": str(folder / "cache"), "ALICE_INTERP_LOAD_PLUGINS": ""}
+    with chdir(folder), patch.dict(os.environ, variables):
+        yield
 
 
 def _run_commands(source: str) -> str:

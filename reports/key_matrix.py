@@ -46,9 +46,9 @@ def key_matrix(
         figure.add_trace(_ground(weights, names))
     for group in marks:
         if len(group.rows):
-            marker = {"symbol": group.symbol, "color": group.color, "size": group.size}
-            if group.symbol.endswith("-open"):
-                marker["line"] = {"width": 2}
+            # A filled marker has a light rim, or its copy in the legend of a dark page could not be seen.
+            rim = {"width": 2} if group.symbol.endswith("-open") else {"width": 1, "color": GROUND}
+            marker = {"symbol": group.symbol, "color": group.color, "size": group.size, "line": rim}
             x, y = names[group.columns], names[group.rows]
             figure.add_trace(go.Scatter(x=x, y=y, mode="markers", marker=marker, name=group.name))
     return figure

@@ -54,7 +54,8 @@ def test_every_built_in_analysis_is_documented_with_its_options(name):
 
 
 def test_the_list_of_analyses_names_every_one():
-    listed = re.findall(r"^\| \[`([a-z-]+)`\]\(\1\.md\) \|", (DOCS / "analyses" / "README.md").read_text(), re.MULTILINE)
+    page = (DOCS / "analyses" / "README.md").read_text()
+    listed = re.findall(r"^\| \[`([a-z-]+)`\]\(\1\.md\) \|", page, re.MULTILINE)
     assert sorted(listed) == sorted(ANALYSES)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.example_options import check_example_options
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -37,12 +37,7 @@ class Attention:
     example: int = field(default=0, metadata={"help": "Number of the text to draw the maps for."})
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise AliceError(f"samples={self.samples} leaves no text to measure on; give 1 or more")
-        if self.encrypt and not self.text:
-            raise AliceError("there is nothing to encrypt; give --text with --encrypt")
-        if not self.text and not 0 <= self.example < self.samples:
-            raise AliceError(f"there is no example {self.example} among {self.samples} samples; count from 0")
+        check_example_options(self.samples, self.text, self.encrypt, [self.example])
 
     def run(self, ctx: "RunContext") -> "Result":
         """Measure every head over the texts, and draw the maps of one text."""

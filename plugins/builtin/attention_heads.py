@@ -13,6 +13,7 @@ from alice.attention_stats import head_statistics, key_weights, uniform_pattern
 from alice.batch import Batch
 from alice.config import ModelConfig
 from alice.errors import AliceError
+from alice.plugins.builtin.example_options import no_example
 from alice.plugins.builtin.traces import text_batch
 from alice.plugins.context import RunContext
 from alice.plugins.sample import LONGEST
@@ -88,7 +89,7 @@ def example_batch(ctx: RunContext, number: int) -> Batch:
             one, length = slice(row, row + 1), int(batch.mask[row].sum())
             ids = (batch.cipher_ids[one, :length], batch.plain_ids[one, :length])
             return Batch(*ids, batch.keys[one], batch.index[one])
-    raise AliceError(f"there is no example {number} among {texts} texts; count from 0")
+    raise AliceError(no_example(number, f"{texts} texts"))
 
 
 def read_maps(ctx: RunContext, batch: Batch, title: str) -> TextMaps:

@@ -15,6 +15,7 @@ from alice.reports.maps import character_map, tiled_maps
 
 FARTHEST = 4.0
 """Where the colours end: 16 times uniform attention, or a sixteenth of it."""
+COUNTING = "L0H3 is head 3 of block 0, the first (early-exit calls the stream after this block layer 1)."
 UNITS = {"entropy": "bits", "distance": "characters"}
 CAVEATS = (
     "Where a head looks is not what it does with what it finds there, nor whether the answer depends on it; the paper, "
@@ -99,7 +100,7 @@ def _kinds_table(heads: Heads, kinds: Sequence[Kind], means: Any, uniform: Any) 
     rows.append(("uniform attention", None, None, *uniform.tolist()))
     caption = (
         "The kinds: how many heads each has, its most typical head, and the means of the statistics: entropy in bits, "
-        "distance in characters, the rest shares of the attention."
+        f"distance in characters, the rest shares of the attention. {COUNTING}"
     )
     return Table(("kind", "heads", "typical", *STATISTICS), rows, caption=caption)
 
@@ -112,11 +113,7 @@ def _heads_table(
         (
             heads.label(head),
             kind,
-            *(
-                number
-                for place in range(len(STATISTICS))
-                for number in (estimates[head, place].mean, estimates[head, place].error)
-            ),
+            *(number for place in range(len(STATISTICS)) for number in estimates[head, place].cells),
         )
         for head, kind in kind_of.items()
     ]
@@ -150,7 +147,7 @@ def _heads_figure(
     axis = {"side": "top", "tickangle": 0, "tickvals": list(range(len(lines))), "ticktext": lines}
     drawn.update_layout(height=min(1600, 140 + 20 * len(means)), xaxis=axis)
     rows = [
-        (*divmod(head, heads.in_layer), kind, name, UNITS.get(name, "share"), found.mean, found.error, float(baseline))
+        (*divmod(head, heads.in_layer), kind, name, UNITS.get(name, "share"), *found.cells, float(baseline))
         for head, kind in kind_of.items()
         for place, (name, baseline) in enumerate(zip(STATISTICS, uniform, strict=True))
         for found in (estimates[head, place],)
@@ -158,7 +155,7 @@ def _heads_figure(
     columns = ("layer", "head", "kind", "statistic", "unit", "mean", "error", "uniform")
     caption = (
         "Statistics of every head by those of uniform attention, heads sorted by kind: blue is more, orange less. "
-        "L0H3 is head 3 of layer 0, the hook blocks.0.attn.hook_pattern."
+        f"{COUNTING}"
     )
     return Figure(drawn, caption, Table(columns, rows))
 
@@ -169,7 +166,8 @@ def _glance(heads: Heads, maps: TextMaps, kind_of: dict[int, str]) -> Figure:
     rows, columns = ([f"{letter}{place}" for place in range(across.shape[axis])] for axis, letter in enumerate("HL"))
     drawn = tiled_maps(across, row_labels=rows, column_labels=columns)
     caption = (
-        f"All heads at a glance, {maps.title}: in each square queries run down and keys to the right. Each row is "
+        f"All heads at a glance, {maps.title}: L0 is the first block; in each square queries run down and keys to the "
+        "right. Each row is "
         "divided by its largest weight, so a head that looks everywhere alike is dark all over."
     )
     data = [(*divmod(head, heads.in_layer), kind_of[head]) for head in sorted(kind_of)]

@@ -9,6 +9,7 @@ import numpy as np
 from alice import paper
 from alice.evaluate import ErrorTable, Scores
 from alice.metrics import SHORT, Estimate, bayesian_bootstrap, bin_names
+from alice.plugins.builtin.suffixes import suffixes
 from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
@@ -52,8 +53,7 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     tables = {"short-and-long": _solver_table(measured)}
     figures: dict[str, Figure] = {}
     arrays: dict[str, Ints] = {}
-    for number, found in enumerate(measured):
-        suffix = f"-{number + 1}" if len(measured) > 1 else ""
+    for suffix, found in zip(suffixes([found.model for found in measured]), measured, strict=True):
         tables[f"by-length{suffix}"] = _length_table(found, rng)
         figures[f"errors{suffix}"] = _errors_figure(found)
         arrays |= {f"lengths{suffix}": found.scores.lengths, f"errors{suffix}": found.errors}
@@ -76,7 +76,7 @@ def _summary(found: Measured) -> str:
 
 
 def _written(found: Estimate) -> str:
-    return f"{found.mean:.2f} ± {found.error:.2f} %" if found.count else "unknown (no text)"
+    return f"{found:.2f} %" if found.count else "unknown (no text)"
 
 
 def _metrics(measured: Sequence[Measured]) -> dict[str, float | int]:
@@ -86,7 +86,9 @@ def _metrics(measured: Sequence[Measured]) -> dict[str, float | int]:
         for part in ("all", *PARTS):
             mean = found.table.mean[part]
             if mean.count:
-                metrics |= {f"SER {part}{of}, %": mean.mean, f"SER {part}{of}, standard error": mean.error}
+                metrics[f"SER {part}{of}, %"] = mean.mean
+            if mean.count > 1:
+                metrics[f"SER {part}{of}, standard error"] = mean.error
         metrics[f"texts without an error{of}, %"] = 100 * float((found.errors == 0).mean())
     return metrics | {"texts": len(measured[0].errors)}
 
@@ -148,8 +150,8 @@ def _length_table(found: Measured, rng: np.random.Generator) -> Table:
         if mean.count:
             median = found.table.median[name]
             solved = bayesian_bootstrap(100.0 * (found.errors[parts[name]] == 0), rng)
-            values = (mean.mean, mean.error, median.median, median.low, median.high)
-            rows.append((name, mean.count, *values, printed.get(name), solved.mean, solved.error))
+            values = (*mean.cells, median.median, median.low, median.high)
+            rows.append((name, mean.count, *values, printed.get(name), *solved.cells))
     columns = ("length", "texts", "mean", "± mean", "median", "16th", "84th", "paper's median", "solved", "± solved")
     caption = (
         f"{found.model}: symbol error rate by length, in percent: mean with its standard error, median with the 16th "
@@ -163,8 +165,7 @@ def _solver_table(measured: Sequence[Measured]) -> Table:
     """Show the paper's second table: mean error below and above 128 characters, for all solvers."""
     rows: list[tuple[Any, ...]] = []
     for found in measured:
-        means = [found.table.mean[part] for part in PARTS]
-        cells = [value for mean in means for value in ((mean.mean, mean.error) if mean.count else (None, None))]
+        cells = [value for part in PARTS for value in found.table.mean[part].cells]
         rows.append((found.model, "measured here", *cells))
     printed = {f"ALICE {name}, 85M": figures for name, figures in paper.MEAN_SER.items()}
     for name, figures in (printed | paper.OTHER_SOLVERS).items():

@@ -18,11 +18,16 @@ def check_example_options(samples: int, text: str, encrypt: bool, examples: Coll
         raise AliceError("there is nothing to encrypt; give --text with --encrypt")
     beyond = [number for number in examples if not 0 <= number < samples]
     if beyond and not text:
-        raise AliceError(f"there is no example {beyond[0]} among {samples} samples; count from 0")
+        raise AliceError(no_example(beyond[0], f"{samples} samples"))
 
 
 def check_examples_exist(examples: Collection[int], texts: int) -> None:
     """Refuse numbers beyond the texts that there turned out to be."""
     for number in examples:
         if number >= texts:
-            raise AliceError(f"there is no example {number} among {texts} texts; count from 0")
+            raise AliceError(no_example(number, f"{texts} texts"))
+
+
+def no_example(number: int, among: str) -> str:
+    """Say that there is no text of a number."""
+    return f"there is no example {number} among {among}; count from 0"

@@ -12,6 +12,7 @@ from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
 from alice.reports.key_matrix import Marks, key_matrix
 from alice.reports.theme import template
+from alice.solve import NO_SYMBOL
 
 COLUMNS = 48
 """Characters in a line of the text figure."""
@@ -57,7 +58,7 @@ def permutation_figure(found: Exits, trace: Trace) -> Figure:
     letter_ids = trace.alphabet.letter_ids
     number = np.full(trace.alphabet.size, -1)
     number[letter_ids] = np.arange(len(LETTERS))
-    # (exit, 26): number of the plain letter that each cipher letter stands for; -1 if that is no letter (`whole_vocab`).
+    # (exit, 26): number of the plain letter that each cipher letter stands for; -1 if that is none (`whole_vocab`).
     keys = number[trace.answers[:, letter_ids]]
     changed = np.concatenate([np.ones((1, len(LETTERS)), bool), keys[1:] != keys[:-1]])
     steps = {str(layer): _matrix(trace, keys[layer], changed[layer]) for layer in range(len(keys))}
@@ -72,7 +73,7 @@ def permutation_figure(found: Exits, trace: Trace) -> Figure:
 def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
     """Draw a text in lines of cells, (lines, columns)."""
     lines = -(-len(ids) // COLUMNS)
-    symbols = np.array(["\N{MIDDLE DOT}", *trace.alphabet.symbols])
+    symbols = np.array([NO_SYMBOL, *trace.alphabet.symbols])
     text = np.full(lines * COLUMNS, "", dtype=symbols.dtype)
     text[: len(ids)] = symbols[ids]
     values = np.full(lines * COLUMNS, np.nan)

@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from alice.alphabet import LETTERS
-from alice.metrics import Floats, bayesian_bootstrap
+from alice.metrics import Floats, bayesian_bootstrap, blank_nan
 from alice.plugins.builtin.exit_figures import permutation_figure, settled_figure, text_figure
 from alice.plugins.builtin.exits import Exits
+from alice.plugins.builtin.suffixes import suffixes
 from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import layer_curve
+from alice.solve import NO_SYMBOL
 
 CAVEATS = (
     "The head was trained to read the last layer only: an earlier layer may know more than it shows here. "
@@ -27,18 +29,18 @@ def report(measured: Sequence[Exits], traces: Sequence[Sequence[Trace]], *, rng:
     tables = {"error-by-layer": _error_table(errors)}
     figures: dict[str, Any] = {"error-by-layer": _error_figure(errors)}
     arrays: dict[str, Any] = {}
-    for number, (found, followed) in enumerate(zip(measured, traces, strict=True)):
-        suffix = f"-{number + 1}" if len(measured) > 1 else ""
+    names = suffixes([found.model for found in measured])
+    for suffix, found, followed in zip(names, measured, traces, strict=True):
         tables[f"settling{suffix}"] = _settled_table(found)
         figures[f"settling{suffix}"] = settled_figure(found)
         arrays |= {f"errors{suffix}": found.errors, f"settled{suffix}": found.settled}
-        for place, trace in enumerate(followed):
-            name = f"text{suffix}-{place + 1}"
-            tables[name] = _text_table(found, trace)
-            figures[name] = text_figure(found, trace)
-            arrays[f"answers{suffix}-{place + 1}"] = trace.answers
+        for trace in followed:
+            which = trace.title.replace(" ", "-") + suffix  # such as example-0-base
+            tables[f"text-{which}"] = _text_table(found, trace)
+            figures[f"text-{which}"] = text_figure(found, trace)
+            arrays[f"answers-{which}"] = trace.answers
             if found.bijective:
-                figures[f"permutation{suffix}-{place + 1}"] = permutation_figure(found, trace)
+                figures[f"permutation-{which}"] = permutation_figure(found, trace)
     return Result(
         title="Early exit",
         summary=_summary(measured, errors),
@@ -72,7 +74,9 @@ def _metrics(measured: Sequence[Exits], errors: dict[str, Floats]) -> dict[str, 
     metrics: dict[str, float | int] = {}
     for name, (means, spread) in errors.items():
         of = f" of {name}" if len(errors) > 1 else ""
-        metrics |= {f"SER{of}": float(means[-1]), f"standard error{of}": float(spread[-1])}
+        metrics[f"SER{of}"] = float(means[-1])
+        if not np.isnan(spread[-1]):
+            metrics[f"standard error{of}"] = float(spread[-1])
         metrics |= {f"SER of the embedding{of}": float(means[0]), f"layers{of}": len(means) - 1}
     return metrics | {"texts": len(measured[0].errors)}
 
@@ -80,13 +84,16 @@ def _metrics(measured: Sequence[Exits], errors: dict[str, Floats]) -> dict[str, 
 def _error_figure(errors: dict[str, Floats]) -> Figure:
     named = {name: means for name, (means, _) in errors.items()}
     bands = {name: spread for name, (_, spread) in errors.items()}
-    caption = "Mean symbol error rate of the exit after each layer; layer 0 is the embedding. Band: one standard error."
+    caption = (
+        "Mean symbol error rate of the exit after each layer; layer 0 is the embedding, layer 1 comes after the first "
+        "block (blocks.0). Band: one standard error."
+    )
     return Figure(layer_curve(named, errors=bands, y_title="SER"), caption)
 
 
 def _error_table(errors: dict[str, Floats]) -> Table:
     rows = [
-        (name, layer, float(mean), float(spread))
+        (name, layer, float(mean), blank_nan(spread))
         for name, estimates in errors.items()
         for layer, (mean, spread) in enumerate(estimates.T)
     ]
@@ -123,11 +130,12 @@ def _text_table(found: Exits, trace: Trace) -> Table:
 
 
 def _marked(trace: Trace, now: Any, before: Any) -> str:
-    text = (trace.alphabet.symbols[answer - 1] if answer else "\N{MIDDLE DOT}" for answer in now)
+    symbols = NO_SYMBOL + trace.alphabet.symbols
+    text = (symbols[answer] for answer in now)
     return "".join(symbol if changed else symbol.lower() for symbol, changed in zip(text, now != before, strict=True))
 
 
 def _changes(trace: Trace, before: Any, now: Any) -> str:
-    symbols = "\N{MIDDLE DOT}" + trace.alphabet.symbols
+    symbols = NO_SYMBOL + trace.alphabet.symbols
     changed = [symbol for symbol in np.unique(trace.cipher_ids) if before[symbol] != now[symbol]]
     return " ".join(f"{symbols[cipher]}:{symbols[before[cipher]]}>{symbols[now[cipher]]}" for cipher in changed)

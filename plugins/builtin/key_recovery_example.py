@@ -11,6 +11,7 @@ from alice.plugins.builtin.key_recovery_shown import ShownKey
 from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Table
 from alice.reports.key_matrix import Marks, key_matrix
+from alice.solve import NO_SYMBOL
 
 ALONE, COLLIDING, TRUE = "#111111", "#d9601a", "#7d8790"
 NAMES = (*LETTERS, "no letter")
@@ -76,7 +77,8 @@ def text_table(found: Keys, shown: ShownKey, what: str) -> Table:
 def _marked(shown: ShownKey, ids: Ints) -> str:
     trace = shown.trace
     marked = np.isin(trace.cipher_ids, trace.alphabet.letter_ids[shown.colliding])
-    symbols = (trace.alphabet.symbols[number - 1] for number in ids)
+    written = NO_SYMBOL + trace.alphabet.symbols
+    symbols = (written[number] for number in ids)
     return "".join(symbol if mark else symbol.lower() for symbol, mark in zip(symbols, marked, strict=True))
 
 

@@ -16,6 +16,8 @@ from alice.ratio_bootstrap import RatioBootstrap
 
 MARGINS = np.linspace(0, 1, 11)[:-1]
 """Lower ends of the bins of margins; before the first comes a bin of negative ones."""
+COLUMNS = ("text", "characters", "letters observed", "observed and right", "right of 26", "one-to-one")
+"""What is kept of each text."""
 PAIRS = np.stack(np.triu_indices(N_LETTERS, 1))
 """The 325 pairs of letters, (2, pairs)."""
 
@@ -33,7 +35,7 @@ class Keys:
     texts: int = 0
     """Texts read."""
     rows: list[Ints] = field(default_factory=list)
-    """A row for each text with letters: length, observed letters, those of them right, right of 26, one-to-one."""
+    """Of each batch, a row of COLUMNS for each text with letters."""
     collisions: Ints = field(default_factory=lambda: np.zeros((N_LETTERS, PAIRS.shape[1]), dtype=np.int64))
     """Texts in which both letters of a pair are taken for the same letter, (26, pairs)."""
     summed_margins: Floats = field(default_factory=lambda: np.zeros(2))
@@ -47,29 +49,32 @@ class Keys:
 
     @property
     def columns(self) -> Ints:
-        """The rows as columns, (5, texts), in no particular order of texts."""
-        return np.concatenate(self.rows).T
+        """The COLUMNS, (6, texts), in the order of the texts."""
+        rows = np.concatenate(self.rows)
+        return rows[rows[:, 0].argsort()].T
 
     @property
     def lengths(self) -> Ints:
         """Characters of each text, (texts,)."""
-        return self.columns[0]
+        return self._column("characters")
 
     @property
     def accuracy(self) -> Floats:
         """Share of the observed letters that are right, (texts,)."""
-        _, observed, right, _, _ = self.columns
-        return right / observed
+        return self._column("observed and right") / self._column("letters observed")
 
     @property
     def accuracy_of_all(self) -> Floats:
         """Share of all 26 letters that are right, (texts,), the unobserved ones by whatever the model says."""
-        return self.columns[3] / N_LETTERS
+        return self._column("right of 26") / N_LETTERS
 
     @property
     def one_to_one(self) -> NDArray[np.bool_]:
         """Whether the observed letters are taken for letters, all different, (texts,)."""
-        return self.columns[4] == 1
+        return self._column("one-to-one") == 1
+
+    def _column(self, name: str) -> Ints:
+        return self.columns[COLUMNS.index(name)]
 
     @property
     def mean_margins(self) -> tuple[float | None, float | None]:
@@ -89,7 +94,7 @@ def measure(ctx: RunContext, wanted: int) -> Keys:
         _add(keys, found, wanted)
     if not keys.rows or not sum(map(len, keys.rows)):
         raise AliceError("no text has a letter, so there is no key to recover; check the corpus")
-    if bijective and not keys.one_to_one.all():
+    if bijective and keys.collisions.any():
         raise AliceError(f"{ctx.checkpoint} is bijective, but gives two letters one answer; this is a bug of its head")
     return keys
 
@@ -100,11 +105,11 @@ def _add(keys: Keys, found: Answers, wanted: int) -> None:
     same = _collisions(claims, observed)
     np.add.at(keys.collisions, (claims[:, PAIRS[0]][same], np.nonzero(same)[1]), 1)
     one_to_one = ~same.any(1) & ~((claims == OTHER) & observed).any(1)
-    counts = (found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1), one_to_one)
+    numbers = found.batch.index.tolist()
+    counts = (numbers, found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1), one_to_one)
     keys.rows.append(np.stack(counts, axis=1)[observed.any(1)])
     keys.texts += len(claims)
     _add_margins(keys, found.margins, observed, right)
-    numbers = found.batch.index.tolist()
     if wanted in numbers:
         keys.examples[wanted] = shown_key(found, wanted)
     accuracy = (right & observed).sum(1) / np.maximum(observed.sum(1), 1)

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from alice.alphabet import LETTERS
-from alice.metrics import Estimate, Floats, bayesian_bootstrap, bin_names, length_bin
+from alice.metrics import Estimate, Floats, bayesian_bootstrap, bin_names, blank_nan, length_bin
 from alice.plugins.builtin.key_recovery_example import key_figure, text_table
 from alice.plugins.builtin.key_recovery_keys import MARGINS, PAIRS, Keys
 from alice.plugins.builtin.key_recovery_shown import ShownKey
+from alice.plugins.builtin.suffixes import suffixes
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
 
@@ -23,7 +24,8 @@ CAVEATS = (
     "The key of a base or dynamic model is implied by its outputs, pooled by symbol; nothing in the model keeps it "
     "one-to-one. A bijective model cannot collide, and a letter that it gets wrong forces another wrong one.",
     "A margin is a difference of the model's own probabilities; for the bijective head these come from a relaxed "
-    "permutation with a temperature of its own, so margins of different heads do not compare.",
+    "permutation with a temperature of its own, whose rows sum to one only roughly, so margins of different heads "
+    "do not compare.",
     "Errors are standard errors from a Bayesian bootstrap over texts; they say nothing about other training runs.",
 )
 Estimates = dict[str, dict[str, tuple[Estimate, ...]]]
@@ -37,8 +39,7 @@ def report(measured: Sequence[Keys], shown: Sequence[ShownKey], *, rng: np.rando
     tables: dict[str, Table] = {"by-length": _length_table(estimates), "margins": _margin_table(measured)}
     figures: dict[str, Figure] = {}
     arrays: dict[str, Any] = {}
-    for number, (found, one) in enumerate(zip(measured, shown, strict=True)):
-        suffix = f"-{number + 1}" if len(measured) > 1 else ""
+    for suffix, found, one in zip(suffixes([found.model for found in measured]), measured, shown, strict=True):
         figures[f"key{suffix}"] = key_figure(found, one)
         tables[f"text{suffix}"] = text_table(found, one, "")
         arrays |= {f"keys{suffix}": found.columns, f"probabilities{suffix}": one.probabilities}
@@ -71,14 +72,12 @@ def _estimates(found: Keys, rng: np.random.Generator) -> dict[str, tuple[Estimat
 def _summary(found: Keys, overall: tuple[Estimate, ...]) -> str:
     accuracy, whole, broken = overall
     start = (
-        f"{found.model} recovers {accuracy.mean:.1f} ± {accuracy.error:.1f} % of the key letters that a text has, "
+        f"{found.model} recovers {accuracy:.1f} % of the key letters that a text has, "
         f"and all of them in {whole.mean:.1f} % of {accuracy.count:,} texts."
     )
     if found.bijective:
         return f"{start} None of its keys gives two letters one meaning; this was checked."
-    return (
-        f"{start} The key that its answers imply is not one-to-one in {broken.mean:.1f} ± {broken.error:.1f} % of them."
-    )
+    return f"{start} The key that its answers imply is not one-to-one in {broken:.1f} % of them."
 
 
 def _metrics(measured: Sequence[Keys], estimates: Estimates) -> dict[str, float | int]:
@@ -100,7 +99,7 @@ def _length_table(estimates: Estimates) -> Table:
         column for name in ("letters right", "keys right", "not 1-to-1") for column in (f"{name}, %", f"± {name}")
     ]
     rows: list[tuple[Any, ...]] = [
-        (model, part, values[0].count, *(number for value in values for number in (value.mean, value.error)))
+        (model, part, values[0].count, *(cell for value in values for cell in value.cells))
         for model, parts in estimates.items()
         for part, values in parts.items()
         if values[0].count
@@ -135,7 +134,8 @@ def _margin_table(measured: Sequence[Keys]) -> Table:
         for place, name in enumerate(_margin_names()):
             if count := int(margins.whole[place]):
                 share = 100 * count / float(margins.whole.sum())
-                rows.append((found.model, name, count, share, 100 * margins.ratio[place], 100 * margins.error[place]))
+                right, error = (blank_nan(100 * values[place]) for values in (margins.ratio, margins.error))
+                rows.append((found.model, name, count, share, right, error))
     caption = (
         "Margin: probability of the answer less that of the best other one, for every letter in every text. Below zero "
         "a bijective head had to take less than its best."
@@ -147,7 +147,7 @@ def _margin_figure(measured: Sequence[Keys]) -> Figure:
     used = np.any([found.margins.whole > 0 for found in measured], axis=0)
     names = [name for name, wanted in zip(_margin_names(), used, strict=True) if wanted]
     right = {found.model: 100 * found.margins.ratio[used] for found in measured}
-    spreads = {found.model: 100 * np.nan_to_num(found.margins.error[used]) for found in measured}
+    spreads = {found.model: 100 * found.margins.error[used] for found in measured}
     drawn = bars(right, labels=names, errors=spreads, x_title="margin of the answer", y_title="letters right, %")
     return Figure(drawn, "How often letters are right by how sure the model is of them. Bars: one standard error.")
 

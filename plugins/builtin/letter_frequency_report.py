@@ -7,8 +7,9 @@ import numpy as np
 
 from alice.alphabet import LETTERS
 from alice.letter_frequency import Line, fit_line, lewand
-from alice.metrics import Floats
+from alice.metrics import Floats, blank_nan
 from alice.plugins.builtin.letter_frequency_tally import Tally
+from alice.plugins.builtin.suffixes import suffixes
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import heatmap, scatter_with_fit
 
@@ -33,8 +34,7 @@ def report(tallies: Sequence[Tally]) -> Result:
     tables = {"best-fit": _fit_table(lines)}
     figures: dict[str, Figure] = {}
     arrays: dict[str, Any] = {}
-    for number, found in enumerate(tallies):
-        suffix = f"-{number + 1}" if len(tallies) > 1 else ""
+    for suffix, found in zip(suffixes([found.model for found in tallies]), tallies, strict=True):
         for source in SOURCES:
             figures[f"excess-{source}{suffix}"] = _excess_figure(found, source)
         figures[f"confusion{suffix}"] = _confusion_figure(found)
@@ -51,13 +51,16 @@ def report(tallies: Sequence[Tally]) -> Result:
     )
 
 
-def _frequencies(found: Tally, source: str) -> Floats:
-    return lewand() if source == "lewand" else found.frequencies
+def _points(found: Tally, source: str) -> tuple[Floats, Floats, Floats]:
+    """Return the frequency of each letter, its excess of errors and the standard error of that, (26,) each."""
+    if source == "lewand":
+        return lewand(), *found.excess(lewand())
+    return found.frequencies, *found.excess()
 
 
 def _line(found: Tally, source: str) -> Line | None:
-    frequencies = _frequencies(found, source)
-    return fit_line(frequencies, found.excess(frequencies)[0])
+    frequencies, more, _ = _points(found, source)
+    return fit_line(frequencies, more)
 
 
 def _summary(found: Tally) -> str:
@@ -69,8 +72,8 @@ def _summary(found: Tally) -> str:
     names = np.array(list(LETTERS))
     order = np.argsort(np.nan_to_num(more))
     return (
-        f"{start} Beside the frequencies of English, {', '.join(names[order[:-4:-1]])} have most more than their share "
-        f"of the errors, and {', '.join(names[order[:3]])} most less."
+        f"{start} Beside the frequencies of English, {', '.join(names[order[:-4:-1]])} have most of the errors beyond "
+        f"their share, and {', '.join(names[order[:3]])} stay farthest below it."
     )
 
 
@@ -100,8 +103,7 @@ def _fit_table(lines: dict[tuple[str, str], Line | None]) -> Table:
 
 
 def _excess_figure(found: Tally, source: str) -> Figure:
-    frequencies = 100 * _frequencies(found, source)
-    more, spread = (100 * values for values in found.excess(frequencies / 100))
+    frequencies, more, spread = (100 * values for values in _points(found, source))
     shown = np.isfinite(more)
     drawn = scatter_with_fit(
         frequencies[shown],
@@ -120,7 +122,7 @@ def _excess_figure(found: Tally, source: str) -> Figure:
     drawn.update_layout(height=520)
     caption = (
         f"{found.model}: each letter's share of the errors, less its frequency in {SOURCES[source]}. On the grey line "
-        "letters are wrong as often as they occur; above it more often, below it less. Bars: one standard error."
+        "a letter has as large a share of the errors as of the text; above it a larger one. Bars: one standard error."
     )
     return Figure(drawn, caption)
 
@@ -143,14 +145,13 @@ def _confusion_figure(found: Tally) -> Figure:
 
 
 def _letter_table(found: Tally) -> Table:
-    english, own = found.excess(lewand()), found.excess(found.frequencies)
+    english, own = _points(found, "lewand"), _points(found, "corpus")
     rows = [
         (
             letter,
             int(found.characters[number]),
             int(found.mistakes[number].sum()),
-            *(_percent(values[number]) for values in (found.wrong.ratio, found.wrong.error, lewand(), *english)),
-            *(_percent(values[number]) for values in (found.frequencies, *own)),
+            *(blank_nan(100 * values[number]) for values in (found.wrong.ratio, found.wrong.error, *english, *own)),
         )
         for number, letter in enumerate(LETTERS)
     ]
@@ -160,10 +161,6 @@ def _letter_table(found: Tally) -> Table:
         "frequency, in points, with the frequencies of English, and (own) with those of these texts."
     )
     return Table((*columns, "texts, %", "own excess", "± own"), rows, caption=caption)
-
-
-def _percent(share: Any) -> float | None:
-    return 100 * float(share) if np.isfinite(share) else None
 
 
 def _mistake_table(found: Tally) -> Table:

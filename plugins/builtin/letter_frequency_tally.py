@@ -43,10 +43,17 @@ class Tally:
         """Share of each letter among the letters of these texts, (26,)."""
         return self.characters / max(self.characters.sum(), 1)
 
-    def excess(self, frequencies: Floats) -> tuple[Floats, Floats]:
-        """Return each letter's share of the errors less its frequency, and the standard error of that, (26,) each."""
-        draws = excess(self.wrong.ratio_draws, frequencies)
-        return excess(self.wrong.ratio, frequencies), draws.std(0, ddof=1)
+    def excess(self, frequencies: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return each letter's share of the errors less its frequency, and the standard error of that, (26,) each.
+
+        Without frequencies they are those of these texts, which are then as uncertain as the errors.
+        """
+        if frequencies is None:
+            found, drawn = self.frequencies, self.wrong.whole_draws / self.wrong.whole_draws.sum(1, keepdims=True)
+        else:
+            found = drawn = frequencies
+        draws = excess(self.wrong.ratio_draws, drawn)
+        return excess(self.wrong.ratio, found), self.wrong.spread(draws)
 
 
 def tally(ctx: RunContext) -> Tally:

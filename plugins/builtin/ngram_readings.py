@@ -1,25 +1,26 @@
 """What every layer takes a text for, as probes and the model's own head read it, on texts the probes have not seen."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from transformer_lens import ActivationCache
 
 from alice.alphabet import Alphabet
 from alice.batch import Batch
 from alice.plugins.builtin.exits import EXITS, exit_answers
 from alice.plugins.context import RunContext
-from alice.probes.layers import LayerProbes
+from alice.probes.layers import Kind, LayerProbes
 from alice.probes.tasks import tasks
-from alice.probes.tokens import TokenPairs, chosen, split_texts, stacked
+from alice.probes.tokens import Texts, TokenPairs, chosen, split_texts, stacked
 
 Small = NDArray[np.uint8]
 READERS = {"linear": "linear probe", "mlp": "MLP probe", "exit": "early exit"}
 """Ways to read a layer, with their titles."""
-PROBES: tuple[Literal["linear", "mlp"], ...] = ("linear", "mlp")
+PROBES: tuple[Kind, ...] = ("linear", "mlp")
 HELD_OUT = 0.4
 """Share of the texts whose n-grams are counted; the probes are trained on the others."""
 
@@ -63,30 +64,34 @@ def read(ctx: RunContext, *, epochs: int, hidden: int) -> Readings:
     for kind in ctx.progress(PROBES, f"Training probes on {ctx.checkpoint}"):
         probe = LayerProbes(kind, epochs=epochs, hidden=hidden, seed=ctx.seed)
         probes[kind] = probe.fit(TokenPairs(stored, names, [task], train), [task.classes])
-    owners, plain = [], []
-    answers: dict[str, list[Small]] = {reader: [] for reader in READERS}
-    texts = 0
-    for batch, cache in ctx.progress(stored, f"Reading with {ctx.checkpoint}"):
-        tokens = chosen(batch, held)
-        rows = (tokens // batch.mask.shape[1]).cpu().numpy()
-        seen, numbers = np.unique(rows, return_inverse=True)
-        owners.append(texts + numbers)
-        texts += len(seen)
-        plain.append(_small(batch.plain_ids.flatten()[tokens]))
-        x = stacked(cache, names, tokens)
-        for reader, ids in {kind: probe.predict(x)[0] for kind, probe in probes.items()}.items():
-            answers[reader].append(_small(ids))
-        answers["exit"].append(_small(_exits(ctx, batch, names)[:, tokens]))
+    numbers = ctx.progress(range(len(stored)), f"Reading with {ctx.checkpoint}")
+    parts = [_read_batch(ctx, *stored[number], held, probes) for number in numbers]
+    lengths = np.concatenate([part["lengths"] for part in parts])
     return Readings(
         model=ctx.checkpoint,
         variant=ctx.model.config.variant,
         alphabet=ctx.alphabet,
         trained_on=int(train.sum()),
-        texts=texts,
-        owner=np.concatenate(owners),
-        plain=np.concatenate(plain),
-        answers={reader: np.concatenate(parts, axis=1) for reader, parts in answers.items()},
+        texts=len(lengths),
+        owner=np.repeat(np.arange(len(lengths)), lengths),
+        plain=np.concatenate([part["plain"] for part in parts]),
+        answers={reader: np.concatenate([part[reader] for part in parts], axis=1) for reader in READERS},
     )
+
+
+def _read_batch(
+    ctx: RunContext, batch: Batch, cache: ActivationCache, held: Texts, probes: dict[Kind, LayerProbes]
+) -> dict[str, NDArray[Any]]:
+    """Return what is kept of a batch: lengths of the texts held out, their plaintexts, and the answers by reader."""
+    names, tokens = ctx.model.match_hooks(*EXITS), chosen(batch, held)
+    x = stacked(cache, names, tokens)
+    rows = batch.mask[torch.from_numpy(held).to(batch.index.device)[batch.index]]
+    return {
+        "lengths": rows.sum(1).cpu().numpy(),
+        "plain": _small(batch.plain_ids.flatten()[tokens]),
+        **{kind: _small(probe.predict(x)[0]) for kind, probe in probes.items()},
+        "exit": _small(_exits(ctx, batch, names)[:, tokens]),
+    }
 
 
 def _exits(ctx: RunContext, batch: Batch, names: list[str]) -> Tensor:

@@ -96,7 +96,8 @@ def _setting(found: Timing) -> str:
 
 def _percent(errors: Floats, rng: np.random.Generator) -> tuple[float, float | None]:
     """Return the mean in percent and its error, which one text alone does not have."""
-    return bayesian_bootstrap(100 * errors, rng).cells
+    estimate = bayesian_bootstrap(100 * errors, rng)
+    return estimate.mean, estimate.error if estimate.count > 1 else None
 
 
 def _summary(timings: Sequence[Timing], compared: Comparison | None, length: int | None) -> str:

@@ -70,6 +70,44 @@ def test_a_misspelt_command_is_answered_with_the_nearest():
     assert "there is no command 'dat'; did you mean 'data'?" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["DEMO"], "there is no command 'DEMO'; did you mean 'demo'?"),
+        (["data", "prepar"], "there is no command 'prepar'; did you mean 'prepare'?"),
+        (["ckpt", "lst"], "there is no command 'lst'; did you mean 'list'?"),
+        (["sweep", "scalling"], "there is no command 'scalling'; did you mean 'scaling'?"),
+        (["plugins", "nwe"], "there is no command 'nwe'; did you mean 'new'?"),
+        (["run", "early-exits"], "there is no analysis 'early-exits'; did you mean 'early-exit'?"),
+        (["train", "--out", "x", "--preset", "smal"], "did you mean 'small'?"),
+        (["sweep", "generalization", "--out", "x", "--preset", "smal"], "did you mean 'small'?"),
+        (["run", "early-exit", "--ckpt", "base", "--split", "tset"], "did you mean 'test'?"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_nearest(arguments, hint):
+    result = run(main, *arguments)
+    assert result.exit_code == 2
+    assert hint in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["solve", "A", "--ckpt", "Bijectiv"], ["evaluate", "--ckpt", "Bijectiv"]])
+def test_a_misspelt_checkpoint_is_answered_with_the_nearest(arguments):
+    assert "there is no checkpoint 'Bijectiv'; did you mean 'bijective'?" in run(main, *arguments).stderr
+
+
+def test_a_misspelt_corpus_is_answered_with_the_nearest():
+    assert "did you mean 'quotes'?" in run(main, "data", "stats", "Quote").stderr
+
+
+def test_alone_it_shows_where_to_start():
+    result = run(main)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    for start in ("demo", "solve ", "run early-exit ", "--help"):
+        assert f"\n  alice-interp {start}" in result.stdout
+
+
 def test_the_version_is_that_of_the_package():
     assert run(main, "--version").stdout.startswith("alice-interp, version ")
 

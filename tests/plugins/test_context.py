@@ -35,6 +35,20 @@ def test_batches_are_the_same_each_time_and_another_seed_gives_other_keys(tiny_a
     assert ciphertexts(ctx) != ciphertexts(other)
 
 
+def test_the_key_of_a_text_does_not_depend_on_the_others(tiny_alice):
+    def keys(ctx):
+        return {int(i): key.tolist() for batch in ctx.batches for i, key in zip(batch.index, batch.keys, strict=True)}
+
+    ctx = tiny_context(tiny_alice, texts=200)
+    every = keys(ctx)
+    assert len({tuple(key) for key in every.values()}) == 200
+    for count in (1, 7, 130):
+        assert keys(ctx.sample(count)) == {number: every[number] for number in range(count)}
+    from alice.cipher import key_pool
+
+    assert every[0] != key_pool(1, ctx.seed)[0].tolist()  # nor is it one that a training with this seed knows
+
+
 def test_only_the_test_side_is_read_unless_asked(tiny_alice):
     texts = tiny_texts(400)
     from alice.split import is_test

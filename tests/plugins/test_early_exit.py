@@ -114,15 +114,10 @@ def test_several_models_share_one_figure():
     curves = [trace for trace in result.figures["error-by-layer"].figure.data if trace.mode == "lines+markers"]
     assert [(trace.name, len(trace.y)) for trace in curves] == [("base", 3), ("bijective", 4)]
     assert {"SER of base", "SER of bijective"} <= result.metrics.keys()
-    assert {
-        "text-1-1",
-        "text-1-2",
-        "text-2-1",
-        "text-2-2",
-        "permutation-2-1",
-        "permutation-2-2",
-    } <= result.figures.keys()
-    assert "permutation-1-1" not in result.figures
+    followed = [f"{number}-{model}" for model in ("base", "bijective") for number in (1, 5)]
+    assert [name for name in result.figures if name.startswith("text")] == [f"text-example-{one}" for one in followed]
+    keys = [name for name in result.figures if name.startswith("permutation")]
+    assert keys == ["permutation-example-1-bijective", "permutation-example-5-bijective"]
     rows = result.tables["error-by-layer"].rows
     assert [row[:2] for row in rows] == [("base", n) for n in range(3)] + [("bijective", n) for n in range(4)]
 
@@ -137,7 +132,7 @@ def test_the_text_table_marks_what_changed():
         return torch.where(batch.cipher_ids[..., None] == first, torch.eye(37, 64)[model.to_single_token("T")], resid)
 
     with model.hooks(fwd_hooks=[("blocks.2.hook_resid_post", rename)]):
-        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["text-1"]
+        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["text-example-0"]
     rows = {row[0]: row for row in table.rows}
     cipher = model.alphabet.decode(batch.cipher_ids[0].numpy())
     assert rows["input"][2] == cipher
@@ -149,14 +144,14 @@ def test_the_text_table_marks_what_changed():
 def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bijective):
     ctx = RunContext.open(bijective, data=tiny_texts(3), split="all")
     result = EarlyExit(samples=3, examples=(2,)).run(ctx)
-    table = result.figures["permutation-1"].data
+    table = result.figures["permutation-example-2"].data
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     by_layer = [{row["cipher"]: row for row in rows if row["layer"] == layer} for layer in range(3)]
     assert all(sorted(row["answer"] for row in key.values()) == list(LETTERS) for key in by_layer)
     assert all(row["changed"] for row in by_layer[0].values())
     for before, now in pairwise(by_layer):
         assert all(now[letter]["changed"] == (now[letter]["answer"] != before[letter]["answer"]) for letter in LETTERS)
-    drawn = result.figures["permutation-1"].figure
+    drawn = result.figures["permutation-example-2"].figure
     for trace in drawn.data:
         key = by_layer[int(trace.meta["step"])]
         for plain, cipher in zip(trace.x, trace.y, strict=True):
@@ -171,7 +166,14 @@ def test_a_ciphertext_of_the_user_is_followed_without_a_verdict(run_context):
     result = EarlyExit(samples=3, text="Uryyb, jbeyq! <b>").run(run_context)
     (name,) = [name for name in result.tables if name.startswith("text")]
     assert result.tables[name].rows[0][2] == "URYYB, JBEYQ! B"
+    assert name == "text-the-text-given"
     assert {row[1] for row in result.tables[name].rows} == {None}
+
+
+def test_one_text_has_no_standard_error(tiny_alice):
+    result = EarlyExit(samples=1).run(tiny_context(tiny_alice, texts=1))
+    assert {row[3] for row in result.tables["error-by-layer"].rows} == {None}
+    assert "standard error" not in result.metrics
 
 
 def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
@@ -200,7 +202,7 @@ def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
 
 def test_fewer_texts_than_examples_are_all_followed(tiny_alice):
     result = EarlyExit(samples=2).run(tiny_context(tiny_alice, texts=9))
-    assert [name for name in result.tables if name.startswith("text")] == ["text-1", "text-2"]
+    assert [name for name in result.tables if name.startswith("text")] == ["text-example-0", "text-example-1"]
 
 
 def test_an_example_beyond_the_corpus_is_an_error(run_context):

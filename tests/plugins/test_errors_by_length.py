@@ -74,8 +74,9 @@ def test_without_long_texts_their_cells_are_empty(monkeypatch):
     leave_letters_alone(monkeypatch)
     result = ErrorsByLength().run(RunContext.open(reader(), data=["SHORT"], split="all"))
     assert "SER >=128, %" not in result.metrics
-    assert result.tables["short-and-long"].rows[0][2:] == (0.0, pytest.approx(0), None, None)
-    assert "unknown" in result.summary
+    assert result.tables["short-and-long"].rows[0][2:] == (0.0, None, None, None)  # one text has no standard error
+    assert "SER <128, standard error" not in result.metrics
+    assert "0.00 % in texts of <128 characters and unknown" in result.summary
 
 
 def test_no_samples_are_refused():

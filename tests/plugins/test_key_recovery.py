@@ -1,19 +1,26 @@
 """Recovered keys against models whose key is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 from handmade import leave_letters_alone, reader
 from tiny import tiny
+from workbench import save_checkpoint, save_texts
 
 from alice.alphabet import LETTERS
+from alice.cli import main
 from alice.config import VARIANTS
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.answers import answer
 from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.builtin.key_recovery_keys import PAIRS, measure
-from alice.plugins.conformance import tiny_context
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.reports.archive import read_run
+from alice.solve import solve
 
 A, B = LETTERS.index("A"), LETTERS.index("B")
 
@@ -83,6 +90,22 @@ def test_a_bijective_model_that_collides_gets_no_report(monkeypatch):
         KeyRecovery().run(context(model))
 
 
+def test_a_bijective_model_over_all_symbols_may_take_a_letter_for_a_mark():
+    result = KeyRecovery().run(tiny_context(tiny("bijective", whole_vocab=True), texts=9))
+    assert result.metrics["not one-to-one, %"] > 0
+    assert "None of its keys gives two letters one meaning" in result.summary
+
+
+def test_an_answer_that_is_no_symbol_is_a_dot(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    model = reader()
+    model.head.whole_vocab = True
+    with torch.no_grad():
+        model.head.unembed.bias[0] = 9.0
+    lines = dict(KeyRecovery().run(context(model, texts=["ABBA"])).tables["text"].rows)
+    assert lines["answer"] == "\N{MIDDLE DOT}" * 4
+
+
 def test_margins_are_what_the_probabilities_say(monkeypatch):
     leave_letters_alone(monkeypatch)
     model = reader(B="A")
@@ -99,6 +122,18 @@ def test_margins_are_what_the_probabilities_say(monkeypatch):
     assert found.margins.ratio[place] == 0.5
     table = KeyRecovery().run(ctx).tables["margins"].rows
     assert [(row[2], row[4]) for row in table] == [(2, 50.0)]
+
+
+def test_a_probability_is_the_same_here_and_where_a_text_is_solved(bijective):
+    text = "URYYB JBEYQ, GUVF VF N GRFG"
+    shown = KeyRecovery(text=text).run(tiny_context(bijective, texts=3)).figures["key"].data.rows
+    (solution,) = solve(bijective, [text])
+    assert {row[0]: row[4] for row in shown if row[1]} == pytest.approx(solution.confidence)
+
+
+def test_texts_are_kept_in_the_order_of_their_numbers(tiny_alice):
+    found = measure(tiny_context(tiny_alice, texts=12), 0)
+    assert found.columns[:2].tolist() == [list(range(12)), [len(text) for text in tiny_texts(12)]]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -178,3 +213,18 @@ def test_texts_without_letters_have_no_key(tiny_alice):
 
 def test_it_keeps_the_rules_of_an_analysis(check_analysis):
     check_analysis(KeyRecovery)
+
+
+def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for variant in ("base", "bijective"):
+        save_checkpoint(tmp_path / variant[:2], variant)
+    save_texts(tmp_path / "texts.txt")
+    arguments = ["--ckpt", "ba", "--ckpt", "bi", "--data", "texts.txt", "--split", "all", "--samples", "7"]
+    done = CliRunner().invoke(main, ["run", "key-recovery", *arguments])
+    assert done.exit_code == 0, done.output
+    headline, report = done.stdout.splitlines()
+    assert headline.startswith("key accuracy of ba, %: ")
+    stored = read_run(Path(report).parent).result
+    assert stored.metrics["texts"] == 7
+    assert {"key-ba", "key-bi", "accuracy", "margins", "not-one-to-one"} <= stored.figures.keys()

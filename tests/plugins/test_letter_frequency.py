@@ -1,11 +1,16 @@
 """Errors of letters against a model that confuses known letters."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from handmade import leave_letters_alone, reader
 from tiny import tiny
+from workbench import save_checkpoint, save_texts
 
 from alice.alphabet import LETTERS
+from alice.cli import main
 from alice.config import VARIANTS
 from alice.errors import AliceError
 from alice.letter_frequency import lewand
@@ -13,6 +18,7 @@ from alice.plugins import RunContext
 from alice.plugins.builtin.letter_frequency import LetterFrequency
 from alice.plugins.builtin.letter_frequency_tally import tally
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.reports.archive import read_run
 
 A, B, E, Q = (LETTERS.index(letter) for letter in "ABEQ")
 
@@ -32,11 +38,13 @@ def test_a_model_that_reads_b_as_a_is_wrong_in_every_b(monkeypatch):
     assert found.wrong.ratio[[A, B, E]].tolist() == [0, 1, 0]
     assert np.isnan(found.wrong.ratio[Q])
     # All errors are B's, whatever the frequencies.
-    for frequencies in (lewand(), found.frequencies):
-        excess, spread = found.excess(frequencies)
+    for frequencies, (excess, _) in ((lewand(), found.excess(lewand())), (found.frequencies, found.excess())):
         assert excess[B] == pytest.approx(1 - frequencies[B])
         assert excess[A] == pytest.approx(-frequencies[A])
-        assert spread[B] == pytest.approx(0)
+    assert found.excess(lewand())[1][B] == pytest.approx(0)
+    drawn = found.wrong.whole_draws[:, B] / found.wrong.whole_draws.sum(1)  # its share of the texts is uncertain, too
+    assert found.excess()[1][B] == pytest.approx(drawn.std(ddof=1))
+    assert np.isnan(found.excess()[1][A])  # it stands in one text only
     assert found.frequencies[[A, B, E]].tolist() == [2 / 8, 3 / 8, 3 / 8]
 
 
@@ -94,7 +102,7 @@ def test_letters_are_counted_as_they_stand_in_the_texts(variant):
 
 def test_several_models_have_a_figure_each():
     result = LetterFrequency().run(tiny_context(tiny("base"), tiny("bijective"), texts=5))
-    assert {"excess-lewand-1", "excess-corpus-2", "confusion-2"} <= result.figures.keys()
+    assert {"excess-lewand-base", "excess-corpus-bijective", "confusion-bijective"} <= result.figures.keys()
     assert [row[:2] for row in result.tables["best-fit"].rows][::2] == [
         ("base", "English (Lewand 2000)"),
         ("bijective", "English (Lewand 2000)"),
@@ -108,3 +116,18 @@ def test_no_samples_are_refused():
 
 def test_it_keeps_the_rules_of_an_analysis(check_analysis):
     check_analysis(LetterFrequency)
+
+
+def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for variant in ("base", "bijective"):
+        save_checkpoint(tmp_path / variant[:2], variant)
+    save_texts(tmp_path / "texts.txt")
+    arguments = ["--ckpt", "ba", "--ckpt", "bi", "--data", "texts.txt", "--split", "all", "--samples", "7"]
+    done = CliRunner().invoke(main, ["run", "letter-frequency", *arguments])
+    assert done.exit_code == 0, done.output
+    headline, report = done.stdout.splitlines()
+    assert headline.startswith("slope against English of ba: ")
+    stored = read_run(Path(report).parent).result
+    assert stored.metrics["texts"] == 7
+    assert {"excess-lewand-ba", "excess-corpus-bi", "confusion-bi"} <= stored.figures.keys()

@@ -39,7 +39,7 @@ def show_all():
 
 
 def test_a_model_that_shows_the_symbol_answers_the_control_and_nothing_else():
-    found = measure(tiny_context(show_all(), texts=60), {"linear": ("letter", "vowel")}, hidden=8, epochs=40)
+    found = measure(tiny_context(show_all(), texts=60), {"linear": ("letter", "vowel")}, hidden=8, epochs=20)
     for name in ("letter", "vowel"):
         reading = found.find("linear", name)
         assert reading.letters.shape == reading.control.shape == (3, 15)

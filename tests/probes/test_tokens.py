@@ -49,7 +49,7 @@ def test_one_text_cannot_be_split():
 
 def test_no_token_of_a_held_out_text_is_trained_on():
     train, held = split_texts(TEXTS, np.random.default_rng(0))
-    task = tasks(ENGLISH)["letter"]
+    task, plain = tasks(ENGLISH)["letter"], [ENGLISH.encode(text).tolist() for text in tiny_texts(TEXTS)]
     seen = []
     for side in (train, held):
         pairs = TokenPairs(shards(numbered), NAMES, [task], side)
@@ -58,7 +58,7 @@ def test_no_token_of_a_held_out_text_is_trained_on():
         assert set(x[0, :, 0].long().tolist()) == set(np.flatnonzero(side))
         seen.append({tuple(token) for token in x[0].tolist()})
         for text, place, label in zip(*x[0].long().T.tolist(), y[0].tolist(), strict=True):
-            assert ENGLISH.encode(tiny_texts(TEXTS)[text])[place] == label
+            assert plain[text][place] == label
     assert not seen[0] & seen[1]
     assert len(seen[0]) + len(seen[1]) == sum(map(len, tiny_texts(TEXTS)))
 

@@ -8,6 +8,7 @@ def test_marks_stand_where_their_letters_meet():
     drawn = key_matrix(marks, "ABC", shaded=[1])
     (trace,) = drawn.data  # a group without marks is left out
     assert list(zip(trace.y, trace.x, strict=True)) == [("A", "B"), ("C", "C")]
+    assert trace.marker.line.color == drawn.layout.plot_bgcolor  # seen in the legend of a dark page, not in the matrix
     (band,) = drawn.layout.shapes
     assert (band.y0, band.y1) == (0.5, 1.5)
     assert drawn.layout.yaxis.range == (2.5, -0.5)

@@ -1,0 +1,104 @@
+"""How often probes are right, text by text: over the letters of a text, and over all its characters."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from alice.alphabet import Alphabet
+from alice.batch import Batch
+from alice.probes.layers import IGNORED
+from alice.probes.tasks import Task, is_letter
+from alice.probes.tokens import Shards, Texts, chosen, labels_of, stacked
+
+Shares = NDArray[np.float32]
+
+
+class Reader(Protocol):
+    """What answers several tasks, such as `LayerProbes` fitted for them."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Return answers, (layer, token, d) -> (task, layer, token)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MostFrequent:
+    """Answers every task with its most frequent label, whatever the activations: the least that a probe must beat."""
+
+    counts: Sequence[NDArray[np.int64]]
+    """How often each label occurs, (class,) for each task."""
+
+    def predict(self, x: Tensor) -> Tensor:
+        """Return the answers, (layer, token, d) -> (task, layer, token)."""
+        best = torch.tensor([int(count.argmax()) for count in self.counts], device=x.device)
+        return best[:, None, None].expand(-1, *x.shape[:2])
+
+
+@dataclass(frozen=True, eq=False)
+class TextScores:
+    """Share of right answers of each task and layer in each text, (task, layer, text); NaN where nothing is asked."""
+
+    letters: Shares
+    """Over the letters alone."""
+    characters: Shares
+    """Over all characters that the task asks about."""
+    tokens: NDArray[np.int64]
+    """Letters that each task asked about in all texts, (task,)."""
+
+    @classmethod
+    def measure(
+        cls,
+        probes: Reader,
+        shards: Shards,
+        names: Sequence[str],
+        tasks: Sequence[Task],
+        *,
+        texts: Texts,
+        alphabet: Alphabet,
+    ) -> Self:
+        """Ask probes of these tasks about the texts wanted, in the order of their numbers."""
+        shape = (len(tasks), len(names), int(texts.sum()))
+        letters, characters = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
+        tokens = np.zeros(len(tasks), np.int64)
+        place = np.cumsum(texts) - 1  # of each text among those wanted
+        for number in range(len(shards)):
+            batch, cache = shards[number]
+            here = chosen(batch, texts)
+            if not len(here):
+                continue
+            labels = labels_of(batch, tasks, here)
+            right = probes.predict(stacked(cache, names, here)) == labels[:, None]  # (task, layer, token)
+            asked = labels != IGNORED
+            rows = here // batch.cipher_ids.shape[1]
+            index = batch.index.cpu().numpy()
+            wanted = texts[index]
+            of_letters = asked & is_letter(batch, alphabet).flatten()[here]
+            tokens += of_letters.sum(1).cpu().numpy()
+            letters[:, :, place[index[wanted]]] = _shares(right, of_letters, rows, len(batch))[:, :, wanted]
+            characters[:, :, place[index[wanted]]] = _shares(right, asked, rows, len(batch))[:, :, wanted]
+        return cls(letters, characters, tokens)
+
+
+def _shares(right: Tensor, asked: Tensor, rows: Tensor, count: int) -> Shares:
+    """Return the share of right answers in each row of a batch, (task, layer, row), of answers (task, layer, token)."""
+    hits = torch.zeros(*right.shape[:2], count, device=right.device)
+    hits.index_add_(2, rows, (right & asked[:, None]).float())
+    total = torch.zeros(len(asked), 1, count, device=right.device).index_add_(2, rows, asked[:, None].float())
+    return (hits / total).cpu().numpy()  # 0 / 0 is NaN
+
+
+def count_labels(
+    batches: Iterable[Batch], tasks: Sequence[Task], *, texts: Texts, alphabet: Alphabet
+) -> list[NDArray[np.int64]]:
+    """Count the labels of each task over the letters of the texts wanted, (class,) each."""
+    counts = [np.zeros(task.classes, np.int64) for task in tasks]
+    for batch in batches:
+        tokens = chosen(batch, texts)
+        tokens = tokens[is_letter(batch, alphabet).flatten()[tokens]]
+        for labels, total in zip(labels_of(batch, tasks, tokens), counts, strict=True):
+            total += np.bincount(labels[labels != IGNORED].cpu().numpy(), minlength=len(total))
+    return counts

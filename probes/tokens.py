@@ -1,0 +1,74 @@
+"""Tokens of some texts with their labels, read from stored activations a shard at a time; texts are never split."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from transformer_lens import ActivationCache
+
+from alice.batch import Batch
+from alice.errors import AliceError
+from alice.probes.layers import Pair
+from alice.probes.tasks import Task
+
+Texts = NDArray[np.bool_]
+"""Which texts of a sample are meant, by their numbers."""
+
+
+class Shards(Protocol):
+    """Pairs (batch, activations) by number, such as `ctx.store` returns."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]: ...
+
+
+def split_texts(count: int, rng: np.random.Generator, *, held_out: float = 0.25) -> tuple[Texts, Texts]:
+    """Draw the texts to train on and those held out, at least one each; a text is on one side with all its tokens."""
+    if count < 2:
+        raise AliceError(f"probes need at least 2 texts, one to train on and one to test on, not {count}; give more")
+    held = np.zeros(count, dtype=bool)
+    held[rng.permutation(count)[: min(count - 1, max(1, round(held_out * count)))]] = True
+    return ~held, held
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPairs(Sequence[Pair]):
+    """Pairs (X, y) of the texts wanted, as `LayerProbes.fit` reads them: `pairs[i]` is read when it is asked for."""
+
+    shards: Shards
+    """Where the activations come from."""
+    names: Sequence[str]
+    """Hooks of the layers, in their order."""
+    tasks: Sequence[Task]
+    """What the labels are of; y is (task, token)."""
+    texts: Texts
+    """Texts to take."""
+
+    def __len__(self) -> int:
+        return len(self.shards)
+
+    def __getitem__(self, number: int) -> Pair:  # type: ignore[override]  # no slices
+        batch, cache = self.shards[number]
+        tokens = chosen(batch, self.texts)
+        return stacked(cache, self.names, tokens), labels_of(batch, self.tasks, tokens)
+
+
+def chosen(batch: Batch, texts: Texts) -> Tensor:
+    """Return the places of the characters of the texts wanted, (token,), in a batch laid flat."""
+    wanted = torch.from_numpy(texts).to(batch.index.device)[batch.index]
+    return (batch.mask & wanted[:, None]).flatten().nonzero()[:, 0]
+
+
+def stacked(cache: ActivationCache, names: Iterable[str], tokens: Tensor) -> Tensor:
+    """Return the activations of some tokens at every layer, (layer, token, d)."""
+    return torch.stack([cache[name].flatten(0, 1).index_select(0, tokens) for name in names])
+
+
+def labels_of(batch: Batch, tasks: Iterable[Task], tokens: Tensor) -> Tensor:
+    """Return the labels of some tokens, (task, token)."""
+    return torch.stack([task.labels(batch).flatten()[tokens] for task in tasks])

@@ -1,0 +1,50 @@
+"""The documentation becomes a site without a warning, and the site fetches nothing from elsewhere."""
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+"""What a browser loads without being asked, and where it is named."""
+
+
+class Addresses(HTMLParser):
+    """Gathers the addresses that a page makes a browser fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if value and FETCHED.get(tag) == name]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    pytest.importorskip("material", reason="the site is built with mkdocs-material; install alice-interp[dev]")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_page_is_built_and_nothing_else_of_ours(site):
+    pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
+    wanted = {page.with_name("index.html") if page.stem == "README" else page for page in pages}
+    assert {page.relative_to(site) for page in site.rglob("*.html")} == wanted | {Path("404.html")}
+    assert not list(site.rglob("*.py"))
+
+
+def test_no_page_fetches_anything_from_elsewhere(site):
+    for page in site.rglob("*.html"):
+        addresses = Addresses()
+        addresses.feed(page.read_text(encoding="utf-8"))
+        assert addresses.found
+        assert not [address for address in addresses.found if "//" in address], page.name
