@@ -1,0 +1,87 @@
+"""The first page works: each command and each piece of code on it runs, and its figures are those of the cards."""
+
+import re
+import shlex
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from alice.checkpoint import bundled
+from alice.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+LINES = [line for kind, source in BLOCKS if not kind for line in source.splitlines() if line.strip()]
+COMMANDS = [shlex.split(line, comments=True) for line in LINES if line.startswith("alice-interp ")]
+PLUGIN, INSIDE = (source for kind, source in BLOCKS if kind == "python")
+SHORTER = {
+    "run": ["--samples", "8"],
+    "train": ["--hours", "0.0005", "--threads", "1", "--eval-texts", "4"],
+}
+"""Options after those of the page, to be done sooner; `run all` has none, so it only shows its help."""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Work in an empty folder, with a store of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "cache"))
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def shortened(arguments):
+    name = arguments[0]
+    if name == "view" or arguments[:2] == ["run", "all"]:  # a server that waits for Ctrl-C, and minutes of work
+        return [*arguments, "--help"]
+    return [*arguments, *SHORTER.get(name, [])]
+
+
+def test_the_commands_are_found():
+    assert [command[1] for command in COMMANDS] == ["solve", "run", "run", "view", "train"]
+    assert {line.split()[1] for line in LINES if line.startswith("make ")} == {"demo", "test"}
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_runs(command):
+    assert invoke(*shortened(command[1:]))
+
+
+@pytest.mark.parametrize("target", ["demo", "test"])
+def test_the_targets_are_in_the_makefile(target):
+    assert re.search(rf"^{target}: ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_plugin_runs_with_the_command_below_it():
+    Path("loudness.py").write_text(PLUGIN)
+    (command,) = re.findall(r"`alice-interp (run loudness [^`]+)`", README)
+    assert "blocks.0.hook_resid_post: " in invoke(*command.split(), "--samples", "8")
+
+
+def test_the_code_that_looks_inside_ends_in_the_models_answer():
+    printed, names = StringIO(), {}
+    with redirect_stdout(printed):
+        exec(compile(INSIDE, "README.md", "exec"), names)  # noqa: S102  (the page's own code)
+    model, output = names["model"], names["output"]
+    answer = model.alphabet.decode(output[0].argmax(-1).numpy())
+    assert printed.getvalue().splitlines()[-1] == f"{model.config.n_layers} {answer}"
+    assert not names["changed"].equal(output)
+
+
+def test_the_error_rates_are_those_of_the_cards():
+    for name, folder in bundled().items():
+        row = re.search(rf"^\| `{name}` \|([\d.| ]+)\|$", README, re.MULTILINE)
+        assert row, f"README.md has no error rates of {name}"
+        card = (folder / "card.md").read_text(encoding="utf-8")
+        means = dict(re.findall(r"^\| (\S+) \| [\d,]+ \| ([\d.]+) ± ", card, re.MULTILINE))
+        parts = ("[0,32)", "[32,64)", "[64,128)", "[128,256)", "[256,)", "<128", ">=128")
+        shown = [float(cell) for cell in row[1].split("|")]
+        assert shown == pytest.approx([float(means[part]) for part in parts], abs=0.051), name
