@@ -107,6 +107,8 @@ class _NothingYetError(AliceError):
 
 def _members(folder: Path) -> list[Path]:
     """Return the run folders that a folder stands for: itself, or those in it."""
+    if folder.is_file():
+        raise AliceError(f"{folder} is a file; give a run folder, or a folder of run folders")
     if not folder.is_dir():
         raise AliceError(f"there is no folder {folder}; give a run folder, or a folder of run folders")
     if _looks_like_run(folder):
@@ -126,7 +128,7 @@ def _looks_like_run(folder: Path) -> bool:
 
 def _natural(path: Path) -> list[tuple[int, str]]:
     """Sort numbers in names by their value: pool-100 comes after pool-20, and pool-all after both."""
-    return [(int(part), "") if part.isdigit() else (2**63, part) for part in path.name.split("-")]
+    return [(int(part), "") if part.isdecimal() else (2**63, part) for part in path.name.split("-")]
 
 
 def _read_run(folder: Path) -> RunRecord:

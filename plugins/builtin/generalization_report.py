@@ -57,8 +57,9 @@ def report(found: Found, *, window: int, threshold: float) -> Result:
     """Put the runs into a result."""
     pools = _pools(found.runs, window)
     reached = [pool for pool in pools if (pool.final_accuracy or 0) >= threshold]
-    smallest = _words(reached[0].size) if reached else "none"
+    drawn = {"training": _curves(pools, window)}
     best = max((pool.final_accuracy for pool in pools if pool.final_accuracy is not None), default=None)
+    smallest = _words(reached[0].size) if reached else "none" if best is not None else "not measured"
     return Result(
         title="Generalization",
         summary=_summary(pools, reached, threshold),
@@ -69,7 +70,7 @@ def report(found: Found, *, window: int, threshold: float) -> Result:
             "runs": len(pools),
         },
         tables={"pools": _table(pools), "paper": _paper_table(pools, threshold)},
-        figures={"training": _curves(pools, window), "final-accuracy": _final(pools)},
+        figures=drawn if best is None else drawn | {"final-accuracy": _final(pools)},
         arrays=_arrays(pools),
     )
 
@@ -102,10 +103,16 @@ def _summary(pools: Sequence[Pool], reached: Sequence[Pool], threshold: float) -
     wanted = f"{100 * threshold:g} % of the characters right under keys that they were not trained on"
     if reached:
         failing = [
-            pool for pool in pools if pool not in reached and (pool.size or math.inf) < (reached[0].size or math.inf)
+            pool
+            for pool in pools
+            if pool.final_accuracy is not None and (pool.size or math.inf) < (reached[0].size or math.inf)
         ]
-        after = f"the next smaller one here, {failing[-1].label}, does not" if failing else "no smaller one was trained"
+        after = (
+            f"the next smaller one here, {failing[-1].label}, does not" if failing else "no smaller one was measured"
+        )
         verdict = f"The smallest pool whose run gets {wanted} has {reached[0].label}; {after}."
+    elif not lines:
+        verdict = "Accuracy is measured every --eval-every steps of a training."
     else:
         verdict = f"No run gets {wanted}."
     return (
@@ -113,7 +120,7 @@ def _summary(pools: Sequence[Pool], reached: Sequence[Pool], threshold: float) -
         f"At the end: {'; '.join(lines) or 'nothing was measured yet'}. {verdict}\n\n"
         f"In the paper generalization emerges between {paper.LARGEST_POOL_THAT_FAILS:,} and "
         f"{paper.SMALLEST_POOL_THAT_GENERALIZES:,} keys, for its model of 85M parameters after "
-        f"{paper.GENERALIZATION_STEPS:,} steps: every pool reaches a low training loss, the smaller the sooner."
+        f"{paper.GENERALIZATION_STEPS:,} steps: every pool reaches a low training loss, those that fail much sooner."
     )
 
 

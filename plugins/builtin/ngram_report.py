@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alice.metrics import blank_nan
 from alice.paper_ngrams import FINAL_SIMILARITY
 from alice.plugins.builtin.ngram_readings import READERS
 from alice.plugins.builtin.ngram_similarity import DRAWS, MEASURES, Measure, Similarities, Similarity
+from alice.plugins.builtin.suffixes import suffixes
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import slider
 from alice.reports.panels import level_and_change
@@ -28,8 +30,7 @@ def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
     """Put what was compared into a result."""
     figures: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
-    for number, one in enumerate(compared, 1):
-        suffix = f"-{number}" if len(compared) > 1 else ""
+    for one, suffix in zip(compared, suffixes([one.readings.model for one in compared]), strict=True):
         for reader in READERS:
             figures[f"{READERS[reader].replace(' ', '-')}{suffix}"] = _figure(one, reader)
         for (reader, measure), found in one.found.items():
@@ -108,7 +109,7 @@ def _tidy(one: Similarities, reader: str, measure: Measure) -> Iterator[tuple[An
         before = found.cosine[layer - 1] if layer else [None] * len(cosines)
         for n, (cosine, error, last) in enumerate(zip(cosines, errors, before, strict=True), 1):
             change = None if last is None else float(cosine - last)
-            yield one.readings.model, reader, measure, layer, n, float(cosine), float(error), change
+            yield one.readings.model, reader, measure, layer, n, float(cosine), blank_nan(error), change
 
 
 def _each(compared: Sequence[Similarities]) -> Iterator[tuple[tuple[str, str, str], Similarity]]:

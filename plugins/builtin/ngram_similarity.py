@@ -29,12 +29,13 @@ class Similarity:
     """(layer, n)."""
     draws: Floats
     """The same under each reweighting of the texts, (draw, layer, n)."""
+    texts: list[int]
+    """In how many texts there are n-grams, (n,)."""
 
     @property
     def error(self) -> Floats:
-        """Standard error, (layer, n)."""
-        spread: Floats = self.draws.std(0, ddof=1)
-        return spread
+        """Standard error, (layer, n); NaN where a single text has n-grams, which can be weighted in one way only."""
+        return np.where(np.array(self.texts) > 1, self.draws.std(0, ddof=1), np.nan)
 
     @property
     def layers(self) -> NDArray[np.int64]:
@@ -83,7 +84,7 @@ def compare(readings: Readings, longest: int, rng: np.random.Generator) -> Simil
     ordered = np.array(cosines).transpose(2, 1, 3, 0).reshape(len(readings.answers), -1, 2, len(weights), len(texts))
     ordered = ordered.transpose(0, 2, 3, 1, 4)
     found = {
-        (reader, measure): Similarity(values[0], values[1:])
+        (reader, measure): Similarity(values[0], values[1:], texts)
         for reader, both in zip(readings.answers, ordered, strict=True)
         for measure, values in zip(MEASURES, both, strict=True)
     }

@@ -51,7 +51,7 @@ def report(found: Found, *, fit_below: float) -> Result:
     flops = np.concatenate([line.flops for line in lines])
     ser = np.concatenate([line.ser for line in lines])
     best = frontier(flops, ser)
-    fitted = best[ser[best] < fit_below]
+    fitted = best[(ser[best] < fit_below) & (ser[best] > 0) & (flops[best] > 0)]  # what has a logarithm
     law = power_law(flops[fitted], ser[fitted])
     return Result(
         title="Scaling",
@@ -161,7 +161,7 @@ def _table(lines: Sequence[Line]) -> Table:
 
 def _configurations(lines: Sequence[Line]) -> Table:
     """Put the paper's sizes beside ours."""
-    models = [("ours", line.label.partition(" (")[0], line.run.model) for line in lines]
+    models = [("ours", line.label.rpartition(" (")[0], line.run.model) for line in lines]
     models += [("paper", name.upper(), model_config(name)) for name in PAPER_SIZES]
     rows = [
         (whose, name, _millions(model), model.d_model, model.n_blocks, model.n_heads, model.d_mlp)

@@ -29,7 +29,8 @@ class Speed:
     samples: int = field(default=50, metadata={"help": "Texts that the models are timed on."})
     rounds: int = field(default=5, metadata={"help": "Times that every model reads all texts, at most."})
     seconds: float = field(
-        default=10.0, metadata={"help": "After so long no further round, and for a classical solver no text, begins."}
+        default=10.0,
+        metadata={"help": "Time for all rounds together, and for each classical solver; fewer texts if it is short."},
     )
     length: int | None = field(
         default=None,
@@ -71,7 +72,8 @@ class Speed:
             if self.classical
             else None
         )
-        return report(timings, compared, length=self.length, rng=ctx.rng)
+        offered = sum(len(batch) for batch in texts.batches)
+        return report(timings, compared, offered=offered, length=self.length, rng=ctx.rng)
 
     @staticmethod
     def _check_length(ctx: "RunContext", length: int) -> None:

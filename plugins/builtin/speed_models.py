@@ -67,18 +67,34 @@ class Timing:
 
 
 def time_models(ctx: RunContext, *, rounds: int, seconds: float) -> list[Timing]:
-    """Time every model in every way; all take turns, so that what else the machine does hits all alike."""
+    """Time every model in every way; all take turns, so that what else the machine does hits all alike.
+
+    No round begins that would not be over in so many seconds; if even the first would not, it has fewer texts.
+    """
     settings = product(ctx.each, (True, False), sorted({1, timing.cores()}))
     timings = [Timing(one, single, threads) for one, single, threads in settings]
-    for each in timings:
-        each.run_once(calls=1)  # to warm up
+    timings = _within(timings, seconds)
     turns = [(number, each) for number in range(rounds) for each in timings]
     begun = timing.now()
     for number, each in ctx.progress(turns, "Timing the models"):
-        if number and each is timings[0] and timing.now() - begun > seconds:
+        if number and each is timings[0] and (timing.now() - begun) * (number + 1) / number > seconds:
             break
         each.take_turn()
     return timings
+
+
+def _within(timings: list[Timing], seconds: float) -> list[Timing]:
+    """Call every model once, which warms it up, and again to see how many texts a round of so many seconds can have."""
+    for each in timings:
+        each.run_once(calls=1)
+    trials = [each.run_once(calls=1) for each in timings]
+    whole = [sum(int(batch.mask.sum()) for batch in each.ctx.batches) for each in timings]
+    expected = sum(tried.seconds * all_of / tried.characters for tried, all_of in zip(trials, whole, strict=True))
+    if expected <= seconds:
+        return timings
+    texts = sum(len(batch) for batch in timings[0].ctx.batches)
+    fewer = max(1, int(texts * seconds / expected))
+    return [Timing(each.ctx.sample(fewer), each.single, each.threads) for each in timings]
 
 
 @torch.inference_mode()

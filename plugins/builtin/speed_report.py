@@ -29,17 +29,23 @@ SOLVER_CAVEAT = (
 
 
 def report(
-    timings: Sequence[Timing], compared: Comparison | None, *, length: int | None, rng: np.random.Generator
+    timings: Sequence[Timing],
+    compared: Comparison | None,
+    *,
+    offered: int,
+    length: int | None,
+    rng: np.random.Generator,
 ) -> Result:
-    """Put what was measured into a result."""
+    """Put what was measured into a result; `offered` is the number of texts that there were to read."""
     tables = {"models": _model_table(timings, rng)}
     figures = {"models": _model_figure(timings)}
     arrays = {"model-seconds": np.array([found.seconds for found in timings])}
-    caveats = (*_busy(timings), *CAVEATS)
+    warnings = (*_fewer(timings, offered), *_busy(timings))
+    caveats = (*warnings, *CAVEATS)
     if compared is not None:
         tables["solvers"] = _solver_table(compared, rng)
         figures["solvers"] = _solver_figure(compared)
-        caveats = (*_busy(timings), SOLVER_CAVEAT, *compared.missing, *CAVEATS)
+        caveats = (*warnings, SOLVER_CAVEAT, *compared.missing, *CAVEATS)
         for number, solved in enumerate(compared.solved, start=1):
             arrays |= {f"solver-seconds-{number}": solved.seconds, f"solver-errors-{number}": solved.errors}
     tables["paper"] = _paper_table()
@@ -77,9 +83,17 @@ def cores_of(found: Timing) -> float:
     return float(np.median(np.array(found.processor) / np.array(found.seconds)))
 
 
+def _fewer(timings: Sequence[Timing], offered: int) -> list[str]:
+    """Say so if the time was too short for all texts."""
+    if (read := len(last_pass(timings[0]).errors)) == offered:
+        return []
+    return [f"The models read {read} of {offered} texts: a round of all would take too long; --seconds gives more."]
+
+
 def _busy(timings: Sequence[Timing]) -> list[str]:
     """Warn of a machine that had other work: a thread alone should have a core for itself."""
-    had = min(cores_of(found) for found in timings if found.threads == 1)
+    on_cores = [found for found in timings if found.ctx.device.type == "cpu"]  # else a core waits for the accelerator
+    had = min((cores_of(found) for found in on_cores if found.threads == 1), default=1.0)
     if had >= IDLE:
         return []
     return [f"The machine was busy with other work: one thread had only {had:.2f} of a core. All speeds are too low."]
@@ -94,10 +108,9 @@ def _setting(found: Timing) -> str:
     return f"{texts}, {found.threads} {'core' if found.threads == 1 else 'cores'}"
 
 
-def _percent(errors: Floats, rng: np.random.Generator) -> tuple[float, float | None]:
+def _percent(errors: Floats, rng: np.random.Generator) -> tuple[float | None, float | None]:
     """Return the mean in percent and its error, which one text alone does not have."""
-    estimate = bayesian_bootstrap(100 * errors, rng)
-    return estimate.mean, estimate.error if estimate.count > 1 else None
+    return bayesian_bootstrap(100 * errors, rng).cells
 
 
 def _summary(timings: Sequence[Timing], compared: Comparison | None, length: int | None) -> str:
@@ -211,5 +224,5 @@ def _solver_figure(compared: Comparison) -> Figure:
 def _paper_table() -> Table:
     rows = [(one.solver, one.hardware, one.letters_per_second, one.seconds, one.from_seconds) for one in SPEEDS]
     times = f"seconds for {CIPHERS} ciphers of {LETTERS_EACH}"
-    caption = "What the paper prints, for models of 85M parameters; the last column is worked out from its times."
+    caption = "What the paper prints, ALICE having 85M parameters; the last column is worked out from its times."
     return Table(("solver", "hardware", "letters/s", times, "letters/s by those seconds"), rows, caption=caption)

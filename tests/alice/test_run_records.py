@@ -22,11 +22,11 @@ def test_a_run_is_read_as_it_was_logged(tmp_path):
 
 
 def test_a_folder_of_runs_is_read_in_the_order_of_the_numbers_in_their_names(tmp_path):
-    for name in ("pool-all", "pool-100", "pool-20"):
+    for name in ("pool-all", "pool-\N{SUPERSCRIPT TWO}", "pool-100", "pool-20"):
         write_run(tmp_path / name, losses=LOSSES)
     (tmp_path / "notes").mkdir()
     found = read_runs([tmp_path, tmp_path / "pool-20"])  # the second is among the first
-    assert [run.name for run in found.runs] == ["pool-20", "pool-100", "pool-all"]
+    assert [run.name for run in found.runs] == ["pool-20", "pool-100", "pool-all", "pool-\N{SUPERSCRIPT TWO}"]
     assert found.notes == ()
 
 
@@ -77,6 +77,9 @@ def test_half_a_run_is_left_out_of_a_folder_and_refused_alone(tmp_path, missing)
 def test_folders_without_a_run_say_how_to_make_one(tmp_path):
     with pytest.raises(AliceError, match=r"there is no folder .*gone"):
         read_runs([tmp_path / "gone"])
+    (tmp_path / "file").touch()
+    with pytest.raises(AliceError, match="file is a file; give a run folder"):
+        read_runs([tmp_path / "file"])
     with pytest.raises(AliceError, match="make some with: alice-interp sweep generalization"):
         read_runs([tmp_path])
     write_run(tmp_path / "new", losses=LOSSES)

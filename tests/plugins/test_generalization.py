@@ -81,7 +81,16 @@ def test_runs_that_cannot_be_compared_are_told(runs):
     other = write_run(runs / "pool-50", losses=line(3, 1), pool=50, lr=0.3)
     told = [caveat for caveat in Generalization((runs,)).run(RunContext()).caveats if "Not comparable" in caveat]
     assert told == ["Not comparable: the runs differ in lr (0.0001, 0.3)."]
-    assert Generalization((other,)).run(RunContext()).tables["pools"].rows[0][4] is None  # nothing measured yet
+    alone = Generalization((other,)).run(RunContext())
+    assert alone.tables["pools"].rows[0][4] is None  # nothing measured yet
+    assert alone.headline_metric()[1] == "not measured"
+    assert "No run gets" not in alone.summary
+    assert set(alone.figures) == {"training"}
+
+
+def test_a_pool_that_was_not_measured_is_not_said_to_fail(runs):
+    write_run(runs / "pool-50", losses=line(3, 1), pool=50)
+    assert "the next smaller one here, 10 keys, does not." in Generalization((runs,)).run(RunContext()).summary
 
 
 def test_two_runs_of_one_pool_are_told_apart(tmp_path):

@@ -72,6 +72,19 @@ def test_too_few_points_have_no_exponent(tmp_path):
     assert result.metrics["runs"] == 1
 
 
+def test_points_without_a_logarithm_are_not_fitted(tmp_path):
+    errors = [(0, 0.9), *law(1e6, 400, -0.5), (640, 0.0)]
+    write_run(tmp_path / "run", losses=[(640, 1.0)], errors=errors, flops_per_step=1e6, model=MINI)
+    drawn = Scaling((tmp_path,)).run(RunContext()).figures["error-by-operations"].figure
+    assert [list(trace.x) for trace in drawn.data if "power law" in trace.name] == [[10e6, 320e6]]
+
+
+def test_runs_of_one_name_keep_their_numbers(tmp_path):
+    folders = tuple(write_run(tmp_path / place / "run", losses=[(20, 1.0)]) for place in ("a", "b"))
+    rows = Scaling(folders).run(RunContext()).tables["configurations"].rows
+    assert [row[1] for row in rows[:2]] == ["run (1)", "run (2)"]
+
+
 def test_a_run_that_was_not_measured_yet_has_no_line(tmp_path):
     write_run(tmp_path / "run", losses=[(20, 1.0)])
     assert "Nothing was measured yet" in Scaling((tmp_path,)).run(RunContext()).summary

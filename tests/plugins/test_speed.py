@@ -97,6 +97,16 @@ def test_all_settings_take_turns_and_no_round_begins_when_the_time_is_up(clock, 
     assert turns == order
 
 
+def test_a_round_that_would_take_too_long_has_fewer_texts(clock):
+    ctx = RunContext.open(tiny("base"), data=["ABC DEF."] * 20, split="all")
+    # One by one a text takes a second and all of them 20; the one batch takes 1.
+    whole, part, least = (time_models(ctx, rounds=1, seconds=seconds) for seconds in (21, 10.5, 0))
+    assert [len(found[0].last.errors) for found in (whole, part, least)] == [20, 10, 1]
+    assert all(len(found[0].last.errors) == len(found[1].last.errors) for found in (whole, part, least))
+    told = Speed(rounds=1, seconds=0, classical=0).run(ctx).caveats[0]
+    assert told.startswith("The models read 1 of 20 texts")
+
+
 def test_a_solver_gets_no_further_text_when_its_time_is_up(clock):
     texts = [("ABC D.", "XYZ W."), ("AB", "XY"), ("A", "X"), ("B", "Y")]
     whole = solve_all(lambda text: "XYZ Q."[: len(text)], texts, name="mine", kind="classical")
@@ -133,7 +143,7 @@ def test_a_model_of_another_alphabet_is_left_out_of_the_comparison():
 
 
 def test_the_report_has_a_row_for_each_setting_and_solver(clock):
-    result = Speed(samples=12, **QUICK).run(tiny_context(tiny("base"), tiny("bijective"), texts=60))
+    result = Speed(samples=12, seconds=1000, **QUICK).run(tiny_context(tiny("base"), tiny("bijective"), texts=60))
     assert [row[0] for row in result.tables["models"].rows] == ["base", "base", "bijective", "bijective"]
     assert [row[7] for row in result.tables["models"].rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
     assert [row[0] for row in result.tables["solvers"].rows][:3] == ["base", "bijective", "hill climbing"]
@@ -145,7 +155,9 @@ def test_the_report_has_a_row_for_each_setting_and_solver(clock):
 
 
 def test_texts_can_be_joined_to_ciphers_of_one_length(clock):
-    result = Speed(samples=24, length=100, **{**QUICK, "classical": 0}).run(tiny_context(tiny("base"), texts=24))
+    result = Speed(samples=24, length=100, seconds=1000, **{**QUICK, "classical": 0}).run(
+        tiny_context(tiny("base"), texts=24)
+    )
     whole = " ".join(tiny_texts(24))
     assert result.metrics["texts"] == len(whole) // 100
     assert set(result.tables) == {"models", "paper"}
@@ -177,7 +189,7 @@ def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
 
 
 def test_but_for_the_clock_it_keeps_the_rules_of_an_analysis(clock, check_analysis):
-    check_analysis(Speed, rounds=1, classical=0)
+    check_analysis(Speed, variants=("bijective",), rounds=1, seconds=1e6, classical=0)
 
 
 def test_but_for_the_clock_two_runs_with_solvers_are_alike(clock):
