@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from alice.cli.lazy import NearestGroup
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 
 
-@click.group()
+@click.group(cls=NearestGroup)
 def ckpt() -> None:
     """List, describe, export and import checkpoints."""
 

@@ -16,6 +16,8 @@ from rich.table import Table
 
 from alice.alphabet import ALPHABETS
 from alice.clean import Reason
+from alice.cli.lazy import NearestGroup
+from alice.cli.options import NearestChoice
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
 from alice.corpus_stats import CorpusStats, measure
@@ -72,14 +74,14 @@ def choice_options(command: Callable[..., None]) -> Callable[..., None]:
     positive = click.IntRange(min=1)
     for decorate in (
         click.option("--limit", type=positive, help="Stop after this many texts."),
-        click.option("--split", type=click.Choice(["all", "train", "test"]), default="all", show_default=True,
+        click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,
                      help="Only the training (97.5 %) or the test side (2.5 %)."),
         click.option("--segments", type=positive, metavar="N",
                      help="Join words into segments of at least N characters; the length limits do not apply."),
         click.option("--max-length", type=positive, default=300, show_default=True, help="Longest text to keep."),
         click.option("--min-length", type=positive, default=15, show_default=True, help="Shortest text to keep."),
         click.option("--text-column", metavar="NAME", help="Column with the texts.  [default: quote, else text]"),
-        click.option("--alphabet", type=click.Choice(list(ALPHABETS)), default="english", show_default=True,
+        click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), default="english", show_default=True,
                      help="With punctuation, or letters and space only."),
         click.argument("source", default=QUOTES),
     ):  # fmt: skip
@@ -87,7 +89,7 @@ def choice_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.group()
+@click.group(cls=NearestGroup)
 def data() -> None:
     """Clean a corpus, or look at one."""
 

@@ -1,12 +1,14 @@
-"""A click group that imports a command only when it is called, and turns errors into one line."""
+"""Click groups: one that suggests the nearest name, one that imports late, and one that turns errors into one line."""
 
 import sys
+import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import click
 
+from alice.cli.signals import no_interrupts
 from alice.errors import AliceError, nearest
 
 PROGRAM = "alice-interp"
@@ -23,7 +25,20 @@ class LazyCommand:
     """The line that `--help` of the group shows; a command's own help would have to be imported."""
 
 
-class LazyGroup(click.Group):
+class NearestGroup(click.Group):
+    """A group that answers a misspelt command with the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments call."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name!r}{nearest(name, known)}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(NearestGroup):
     """A group whose commands are given as a table of names and `LazyCommand`s."""
 
     def __init__(self, *args: Any, table: dict[str, LazyCommand], **kwargs: Any) -> None:
@@ -41,15 +56,6 @@ class LazyGroup(click.Group):
         module, _, attribute = self.table[cmd_name].target.partition(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments call; a misspelt one is an error that suggests the nearest."""
-        name = args[0]
-        if name not in self.table and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"there is no command {name!r}{nearest(name, self.table)}")
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without importing any."""
@@ -69,9 +75,11 @@ class RootGroup(LazyGroup):
                 raise
             click.echo(f"{PROGRAM}: error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             if ctx.params.get("debug"):
                 raise
-            after_echo = "\n" if sys.stderr.isatty() else ""  # a terminal has just written ^C on this line
-            click.echo(f"{after_echo}{PROGRAM}: interrupted", err=True)
+            with no_interrupts(also_at_exit=True):
+                traceback.clear_frames(error.__traceback__)  # ends what was begun, a progress bar for example
+                after_echo = "\n" if sys.stderr.isatty() else ""  # a terminal has just written ^C on this line
+                click.echo(f"{after_echo}{PROGRAM}: interrupted", err=True)
             ctx.exit(INTERRUPTED)

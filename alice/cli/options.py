@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from alice.errors import nearest
 from alice.fields import Kind, field_kinds, flags_of
 
 if TYPE_CHECKING:
@@ -48,7 +49,15 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is _SAID_NONE else value for name, value in values.items() if value is not UNSET}
 
 
-class _Literal(Choice):
+class NearestChoice(Choice):
+    """A choice between names that answers a misspelt one with the nearest."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Say what is possible."""
+        return super().get_invalid_choice_message(value, ctx).rstrip(".") + nearest(str(value), self.choices)
+
+
+class _Literal(NearestChoice):
     """A choice that gives the value itself, a number for example, and not how it is written."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from alice.cli.lazy import NearestGroup
 from alice.cli.run import PLUGIN_HELP
 from alice.plugins.analysis import summary_of
 from alice.plugins.manager import Plugin, build
@@ -18,7 +19,7 @@ EPILOG = (
 )
 
 
-@click.group(invoke_without_command=True, epilog=EPILOG)
+@click.group(cls=NearestGroup, invoke_without_command=True, epilog=EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
 @click.pass_context

@@ -1,6 +1,7 @@
 """A progress bar on a terminal, for what takes longer than two seconds; silence everywhere else."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from time import monotonic
 from typing import TypeVar
 
@@ -17,6 +18,11 @@ def track(items: Iterable[T], label: str, *, total: int | None = None, console: 
     """Yield the items, showing on stderr how many have passed; `total` gives the bar its end, if it is known."""
     console = console or Console(stderr=True)
     return _tracked(items, label, total, console) if console.file.isatty() else iter(items)
+
+
+def busy(label: str) -> AbstractContextManager[object]:
+    """Show on a terminal that something goes on while the context lasts."""
+    return Console(stderr=True).status(f"{label} ...")
 
 
 def _tracked(items: Iterable[T], label: str, total: int | None, console: Console) -> Iterator[T]:

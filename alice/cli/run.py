@@ -1,22 +1,18 @@
 """`alice-interp run NAME`: runs an analysis of any plugin; its options come from its dataclass fields."""
 
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from alice.cli.options import dataclass_options, given
-from alice.cli.progress import track
+from alice.cli.options import NearestChoice, dataclass_options, given
+from alice.cli.running import Job, build_analysis, complain, open_context, run_each, say_done
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 from alice.errors import AliceError
 from alice.plugins.analysis import ALL, Analysis, check_needs, checkpoints_of, help_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins, build
-
-if TYPE_CHECKING:
-    from alice.plugins import RunContext
 
 SPLITS = ("test", "train", "all")
 PLUGIN_HELP = "Load a plugin from a Python file, which runs the code in it."
@@ -30,7 +26,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
                      show_default=True, help="Folder of all runs."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the keys."),
-        click.option("--split", type=click.Choice(SPLITS), default="test", show_default=True,
+        click.option("--split", type=NearestChoice(SPLITS), default="test", show_default=True,
                      help="Side of the corpus to read."),
         click.option("--data", default=QUOTES, show_default=True, help="Corpus to read: one by name, or a file."),
         click.option("--ckpt", multiple=True, help="Bundled model, checkpoint folder or hub id."),
@@ -100,15 +96,14 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
     def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **options: Any) -> None:
         context = {name: options.pop(name) for name in ("data", "split", "seed")}
         options.pop("plugin")
-        analysis = _build_analysis(cls, given(options))  # before any model is loaded
+        analysis = build_analysis(cls, given(options))  # before any model is loaded
         _check_checkpoints(cls, ckpt)
         check_needs(analysis)
 
         from alice.plugins.runner import run_analysis
 
-        ctx = _open_context(ckpt, plugins, **context)
-        stored = run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone)
-        _say_done(stored.folder, stored.result.headline_metric())
+        ctx = open_context(ckpt, plugins, **context)
+        say_done(run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone))
 
     epilog = f"From the plugin {plugin.name} ({plugin.where})." if plugin.origin != "built-in" else None
     return click.command(str(cls.name), help=help_of(cls), short_help=summary_of(cls), epilog=epilog)(call)
@@ -122,46 +117,14 @@ def _all_command(plugins: Plugins) -> click.Command:
         if len(ckpt) != 1:
             raise AliceError(f"run all takes one checkpoint, not {len(ckpt)}; give --ckpt once")
         options.pop("plugin")
-
-        from alice.plugins.runner import run_analysis
-
-        ctx, failed = _open_context(ckpt, plugins, **options), []
+        ctx = open_context(ckpt, plugins, **options)
         chosen = [name for name, cls in plugins.analyses.items() if is_for_all(cls)]
         if left_out := [name for name in plugins.analyses if name not in chosen]:
             click.echo(f"left out, since they need other things than a checkpoint: {', '.join(left_out)}", err=True)
-        for name in chosen:
-            cls, plugin = plugins.find(name)
-            click.echo(f"{name}: {summary_of(cls)}", err=True)
-            try:
-                analysis = _build_analysis(cls, {})
-                stored = run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone)
-            except AliceError as error:
-                failed.append(f"{name} ({error})")
-                click.echo(f"{name} failed: {error}", err=True)
-                _show_traceback(error)
-                continue
-            _say_done(stored.folder, stored.result.headline_metric())
-        if failed:
-            rest = f"the other reports are in {out}" if len(failed) < len(chosen) else "there is no report"
-            raise AliceError(f"{len(failed)} of {len(chosen)} analyses failed: {'; '.join(failed)}; {rest}")
+        jobs = [Job(name, ctx) for name in chosen]
+        complain(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
 
     return call
-
-
-def _build_analysis(cls: type[Analysis], options: dict[str, Any]) -> Analysis:
-    """Build the analysis; what its own checks refuse is one line."""
-    try:
-        return cls(**options)
-    except AliceError:
-        raise
-    except Exception as error:
-        raise AliceError(f"{cls.name} refuses its options: {error}") from error
-
-
-def _show_traceback(error: AliceError) -> None:
-    """Print where an error comes from, if `alice-interp --debug` was asked for."""
-    if click.get_current_context().find_root().params.get("debug"):
-        click.echo("".join(traceback.format_exception(error)), err=True)
 
 
 def _check_checkpoints(cls: type[Analysis], ckpt: tuple[str, ...]) -> None:
@@ -172,19 +135,3 @@ def _check_checkpoints(cls: type[Analysis], ckpt: tuple[str, ...]) -> None:
         raise AliceError(f"{cls.name} needs a model; give --ckpt with a bundled model, a folder or a hub id")
     if wanted == "one" and len(ckpt) > 1:
         raise AliceError(f"{cls.name} reads one checkpoint, not {len(ckpt)}; give --ckpt once")
-
-
-def _open_context(ckpt: tuple[str, ...], plugins: Plugins, *, data: str, split: Any, seed: int) -> "RunContext":
-    from alice.plugins import RunContext
-
-    if not ckpt:
-        return RunContext(seed=seed, tracker=track)
-    return RunContext.open(*ckpt, data=data, split=split, seed=seed, tracker=track, corpora=plugins.corpora)
-
-
-def _say_done(folder: Path, headline: tuple[str, Any] | None) -> None:
-    if headline is not None:
-        from alice.reports.number_text import shown
-
-        click.echo(f"{headline[0]}: {shown(headline[1])}")
-    click.echo(str(folder / "report.html"))

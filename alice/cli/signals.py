@@ -1,6 +1,8 @@
 """Turns Ctrl-C and a polite kill into a question that a long loop can ask."""
 
+import atexit
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -32,3 +34,21 @@ def stop_on_signals() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def no_interrupts(*, also_at_exit: bool = False) -> Iterator[None]:
+    """Pass over SIGINT while the context lasts, for the few lines that must not be disturbed.
+
+    With `also_at_exit` the end of the program is not disturbed either, which takes a while once torch is loaded.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only that one is ever interrupted
+        yield
+        return
+    if also_at_exit:
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

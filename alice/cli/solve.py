@@ -4,12 +4,12 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
+from alice.cli.progress import busy
+from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.errors import AliceError
 
 if TYPE_CHECKING:
@@ -21,25 +21,36 @@ if TYPE_CHECKING:
 @click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Solve every line of a file.")
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
 @click.option("--layers", is_flag=True, help="Show what each layer would answer.")
+@click.option("--animation/--no-animation", default=True, help="Let a single text appear layer by layer on a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def solve(text: str | None, file: Path | None, ckpt: str, layers: bool, as_json: bool) -> None:
-    """Decrypt TEXT, or `-` for one text a line from standard input."""
+def solve(text: str | None, file: Path | None, ckpt: str, layers: bool, animation: bool, as_json: bool) -> None:
+    """Decrypt TEXT, or `-` for one text a line from standard input.
+
+    On a terminal the surer the model is of a letter, the brighter it is, and what a layer changed is underlined.
+    """
     lines = _lines(text, file)
-
-    from alice.model import Alice
-    from alice.solve import solve as solve_texts
-
-    solutions = list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers))
-    if not any(solution.key for solution in solutions):
-        raise AliceError(f"{lines[0][:40]!r} cannot be solved: {solutions[0].note}")
-    console = Console(highlight=False, soft_wrap=True)
+    console = solve_console()
+    animated = animation and not as_json and len(lines) == 1 and can_animate(console)
+    solutions = solve_lines(ckpt, lines, layers=layers or animated)
     for number, solution in enumerate(solutions):
         if as_json:
-            click.echo(json.dumps(asdict(solution), ensure_ascii=False))
+            click.echo(json.dumps(_as_json(solution), ensure_ascii=False))
             continue
         if number:
             console.print()
-        _show(solution, console)
+        show(solution, console, layers=layers, animated=animated)
+
+
+def solve_lines(ckpt: str, lines: list[str], *, layers: bool) -> "list[Solution]":
+    """Solve texts with a checkpoint; that none of them can be solved is an error."""
+    with busy("reading the model"):
+        from alice.model import Alice
+        from alice.solve import solve as solve_texts
+
+        solutions = list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers))
+    if not any(solution.key for solution in solutions):
+        raise AliceError(f"{lines[0][:40]!r} cannot be solved: {solutions[0].note}")
+    return solutions
 
 
 def _lines(text: str | None, file: Path | None) -> list[str]:
@@ -61,30 +72,5 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
     return texts
 
 
-def _show(solution: "Solution", console: Console) -> None:
-    """Print a solution: layers if there are any, plaintext, key with confidence, and what to be careful about."""
-    before = solution.ciphertext
-    for number, layer in enumerate(solution.layers):
-        label = "embeddings" if number == 0 else f"layer {number}"
-        console.print(Text(f"{label:<11}", style="dim"), _changed(layer, before), sep="")
-        before = layer
-    console.print(Text(solution.plaintext, style="bold" if solution.key else "dim"))
-    if not solution.key:
-        console.print(Text(f"not solved: {solution.note}", style="yellow"))
-        return
-    console.print(Text("cipher      ", style="dim") + Text("  ".join(f"{letter:>2}" for letter in solution.key)))
-    console.print(
-        Text("plain       ", style="dim") + Text("  ".join(f"{letter:>2}" for letter in solution.key.values()))
-    )
-    shares = [f"{round(100 * share):>2}" if share < 0.995 else "**" for share in solution.confidence.values()]
-    console.print(Text("confidence  ", style="dim") + Text("  ".join(shares)) + Text("  (%, ** = sure)", style="dim"))
-    if solution.note:
-        console.print(Text(f"note: {solution.note}", style="yellow"))
-
-
-def _changed(text: str, before: str) -> Text:
-    """Return a text with the characters that differ from the one before set off."""
-    shown = Text()
-    for new, old in zip(text, before, strict=True):
-        shown.append(new, style="reverse" if new != old else "")
-    return shown
+def _as_json(solution: "Solution") -> dict[str, Any]:
+    return {name: value for name, value in asdict(solution).items() if name != "layer_confidence"}

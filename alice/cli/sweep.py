@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from alice.cli.options import given
+from alice.cli.lazy import NearestGroup
+from alice.cli.options import NearestChoice, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
 from alice.cli.train_screen import is_first_process, train_on_screen
@@ -24,7 +25,7 @@ out_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=NearestGroup)
 def sweep() -> None:
     """Train several models that differ in one thing, one after another.
 
@@ -37,7 +38,7 @@ def sweep() -> None:
 @out_option
 @click.option("--pools", default="10,100,1000,10000,all", show_default=True, metavar="SIZES",
               help="Numbers of keys to train on, by comma; all is a fresh key for every text.")  # fmt: skip
-@click.option("--preset", type=click.Choice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
+@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
 @training_options(skip=["cipher_pool"])
 def generalization(out: Path, pools: str, preset: str | None, **options: Any) -> None:
     """Train one model for each size of the pool of keys, to see how many keys it takes to generalise."""

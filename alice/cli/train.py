@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from alice.cli.options import given
+from alice.cli.options import NearestChoice, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
 from alice.cli.train_screen import is_first_process, train_on_screen
@@ -19,7 +19,7 @@ _OF_A_NEW_RUN = ("preset", *NEW_RUN, "init")
 
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Run folder to write.")
-@click.option("--preset", type=click.Choice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
+@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out.")
 @click.option("--init", type=str, help="Start from the weights of a checkpoint, of any variant.")
 @training_options()

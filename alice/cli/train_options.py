@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from alice.alphabet import ALPHABETS
-from alice.cli.options import Decorator, dataclass_options, given
+from alice.cli.options import Decorator, NearestChoice, dataclass_options, given
 from alice.config import VARIANTS, Variant
 from alice.corpus import QUOTES
 from alice.presets import model_config
@@ -24,15 +24,15 @@ NEW_RUN = ("variant", "data", "text_column", "alphabet", "dropout", "stochastic_
 """Options that settle the model and the texts of a run; those of `Recipe` settle how it is trained."""
 
 _OPTIONS = (
-    click.option("--variant", type=click.Choice(VARIANTS), help="Kind of model.  [default: base]"),
+    click.option("--variant", type=NearestChoice(VARIANTS), help="Kind of model.  [default: base]"),
     click.option("--data", help=f"Corpus to train on, its training side.  [default: {QUOTES}]"),
     click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts."),
-    click.option("--alphabet", type=click.Choice(list(ALPHABETS)), help="Symbols of the model.  [default: english]"),
+    click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), help="Symbols of the model.  [default: english]"),
     click.option("--dropout", type=float, help="Dropout of the model.  [default: the preset's]"),
     click.option("--stochastic-depth", type=float, help="Stochastic depth of the model.  [default: the preset's]"),
     click.option("--threads", type=click.IntRange(min=1), help="CPU threads.  [default: all cores]"),
     click.option("--cpu", is_flag=True, help="Use the CPU even if there is an accelerator."),
-    click.option("--track", type=click.Choice(TRACKERS), multiple=True, help="Log to this service, too."),
+    click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service, too."),
 )
 
 

@@ -1,0 +1,105 @@
+"""`alice-interp demo`: cryptograms solved on the screen, then the main analyses in small, on the bundled models."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from alice.cli.running import Job, complain, open_context, run_each
+from alice.cli.solve import solve_lines
+from alice.cli.solve_screen import can_animate, show, solve_console
+from alice.corpus import QUOTES
+from alice.plugins.manager import build
+
+
+@dataclass(frozen=True)
+class Cryptogram:
+    """A text that the demo encrypts and has solved."""
+
+    plaintext: str
+    ckpt: str
+    """The model that solves it."""
+    seed: int
+    """Seed of the key."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """An analysis of the demo, with options that keep it short."""
+
+    name: str
+    ckpt: tuple[str, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+CRYPTOGRAMS = (
+    Cryptogram("YOU CAN LEARN MORE ABOUT A SECRET FROM THE PEOPLE WHO DO NOT KNOW IT THAN FROM THE ONE WHO KEEPS IT.",
+               "base", 3),
+    Cryptogram("NOTHING IS AS WELL HIDDEN AS THE THING THAT EVERYONE BELIEVES SOMEONE ELSE HAS ALREADY FOUND.",
+               "bijective", 1),
+    Cryptogram("THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.", "bijective", 2),
+)  # fmt: skip
+"""Sentences of our own, so that no model has seen them in training."""
+
+BOTH = ("base", "bijective")
+ANALYSES = (
+    Small("early-exit", BOTH, {"samples": 100}),
+    Small("key-recovery", BOTH, {"samples": 100}),
+    Small("errors-by-length", BOTH, {"samples": 200}),
+    Small("letter-frequency", BOTH, {"samples": 200}),
+    Small("attention", ("base",), {"samples": 60}),
+    Small("attention", ("bijective",), {"samples": 60}),
+    Small("probe", ("base",), {"samples": 60}),
+    Small("ngram", ("base",), {"samples": 60}),
+    Small("speed", BOTH, {"samples": 10, "rounds": 2, "seconds": 2.0, "classical": 3}),
+)
+"""Every analysis that needs only a checkpoint, in the order of a first look; together about a minute on one core."""
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
+              help="Folder of all runs.")  # fmt: skip
+def demo(out: Path) -> None:
+    """Solve some cryptograms layer by layer, run the main analyses on small samples, and name the gallery.
+
+    All on the models and texts that come with the package, in under three minutes on two cores.
+    """
+    for cryptogram in CRYPTOGRAMS:
+        _solve(cryptogram)
+    plugins = build(third_party=False)
+    contexts = {ckpt: open_context(ckpt, plugins, data=QUOTES) for ckpt in {small.ckpt for small in ANALYSES}}
+    jobs = [Job(small.name, contexts[small.ckpt], small.options) for small in ANALYSES]
+    failed = run_each(jobs, plugins, out=out)
+    _name_gallery(out)
+    complain(failed, jobs, out)
+
+
+def _solve(cryptogram: Cryptogram) -> None:
+    """Encrypt a text, have it solved as `alice-interp solve --layers` does, and say how well that went."""
+    import numpy as np
+
+    from alice.cipher import Key
+
+    console = solve_console()
+    key = Key.random(np.random.default_rng(cryptogram.seed))
+    ciphertext = key.encrypt(cryptogram.plaintext)
+    console.print(Text(f'$ alice-interp solve --layers --ckpt {cryptogram.ckpt} "{ciphertext}"', style="bold"))
+    (solution,) = solve_lines(cryptogram.ckpt, [ciphertext], layers=True)
+    show(solution, console, layers=True, animated=can_animate(console))
+    console.print(Text(_verdict(solution.plaintext, cryptogram.plaintext), style="cyan"), end="\n\n")
+
+
+def _verdict(found: str, meant: str) -> str:
+    letters = sum(map(str.isalpha, meant))
+    wrong = sum(one != other for one, other in zip(found, meant, strict=True))
+    return f"{wrong} of {letters} letters are wrong; it was: {meant}" if wrong else f"all {letters} letters are right"
+
+
+def _name_gallery(out: Path) -> None:
+    from alice.reports.html import INDEX
+
+    if (out / INDEX).is_file():
+        where = "" if out == Path("runs") else f" {out}"
+        click.echo(f"gallery: {out / INDEX}; open it in a browser, or run: alice-interp view{where}")

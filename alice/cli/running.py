@@ -1,0 +1,103 @@
+"""Runs analyses for `run` and `demo`: builds them, opens models and texts, and says where the reports are."""
+
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from alice.cli.progress import track
+from alice.errors import AliceError
+from alice.plugins.analysis import Analysis, summary_of
+from alice.plugins.manager import Plugins
+
+if TYPE_CHECKING:
+    from alice.plugins import RunContext
+    from alice.reports.archive import StoredRun
+
+
+@dataclass(frozen=True)
+class Job:
+    """An analysis to run."""
+
+    name: str
+    """What it is called."""
+    ctx: "RunContext"
+    """The models and texts."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Its fields; one that is not given keeps its default."""
+
+
+def build_analysis(cls: type[Analysis], options: Mapping[str, Any]) -> Analysis:
+    """Build the analysis; what its own checks refuse is one line."""
+    try:
+        return cls(**options)
+    except AliceError:
+        raise
+    except Exception as error:
+        raise AliceError(f"{cls.name} refuses its options: {error}") from error
+
+
+def open_context(
+    ckpt: Sequence[str], plugins: Plugins, *, data: str, split: Any = "test", seed: int = 0
+) -> "RunContext":
+    """Load the models and find the texts."""
+    from alice.plugins import RunContext
+
+    if not ckpt:
+        return RunContext(seed=seed, tracker=track)
+    return RunContext.open(*ckpt, data=data, split=split, seed=seed, tracker=track, corpora=plugins.corpora)
+
+
+def run_each(jobs: Sequence[Job], plugins: Plugins, *, out: Path, standalone: bool = False) -> list[str]:
+    """Run analyses one after another; return a sentence about each that failed, which stops no other."""
+    from alice.plugins.runner import run_analysis
+
+    failed = []
+    for number, job in enumerate(jobs, start=1):
+        try:
+            cls, plugin = plugins.find(job.name)
+            click.echo(f"{_place(number, jobs)} {_title(job)}: {summary_of(cls)}", err=True)
+            analysis = build_analysis(cls, job.options)
+            stored = run_analysis(analysis, job.ctx, out=out, plugin=plugin, standalone=standalone)
+        except AliceError as error:
+            failed.append(f"{job.name} ({error})")
+            click.echo(f"{job.name} failed: {error}", err=True)
+            _show_traceback(error)
+            continue
+        say_done(stored)
+    return failed
+
+
+def complain(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> None:
+    """Make an error of the analyses that failed, if there are any."""
+    if failed:
+        rest = f"the other reports are in {out}" if len(failed) < len(jobs) else "there is no report"
+        raise AliceError(f"{len(failed)} of {len(jobs)} analyses failed: {'; '.join(failed)}; {rest}")
+
+
+def say_done(stored: "StoredRun") -> None:
+    """Print the most important number of a result, and where its report is."""
+    from alice.reports.number_text import shown
+
+    headline = stored.result.headline_metric()
+    if headline is not None:
+        click.echo(f"{headline[0]}: {shown(headline[1])}")
+    click.echo(str(stored.folder / "report.html"))
+
+
+def _place(number: int, jobs: Sequence[Job]) -> str:
+    return click.style(f"[{number}/{len(jobs)}]", dim=True)
+
+
+def _title(job: Job) -> str:
+    models = [one.checkpoint for one in job.ctx.each if one.named_model is not None]
+    return click.style(job.name, bold=True) + (f" ({', '.join(models)})" if models else "")
+
+
+def _show_traceback(error: AliceError) -> None:
+    """Print where an error comes from, if `alice-interp --debug` was asked for."""
+    if click.get_current_context().find_root().params.get("debug"):
+        click.echo("".join(traceback.format_exception(error)), err=True)
