@@ -196,7 +196,9 @@ def _tracing() -> Iterator[None]:
 
 
 def _held_bytes() -> int:
-    tensors = (thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor))
+    # A sparse tensor has no storage to ask for; others may have left one in this process.
+    found = (thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor))
+    tensors = (tensor for tensor in found if tensor.layout is torch.strided)
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
     return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
 

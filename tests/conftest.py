@@ -1,11 +1,16 @@
 """Tiny models of every variant, and texts to read with them."""
 
+import signal
+
 import pytest
 import torch
 from tiny import tiny
 
 from alice.config import VARIANTS
 from alice.model import Alice
+
+# A shell that runs the suite in the background has it ignore Ctrl-C, and so would every process that a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=VARIANTS)

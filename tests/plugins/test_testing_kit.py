@@ -99,6 +99,12 @@ def test_keeping_what_the_store_gives_is_caught_and_nothing_is_left_in_the_users
     assert not (tmp_path / "mine").exists()
 
 
+def test_a_sparse_tensor_that_somebody_left_behind_does_no_harm():
+    left = torch.eye(3).to_sparse()  # it has no storage to measure
+    check_analysis(Good, variants=("base",))
+    assert left.is_sparse
+
+
 def test_keeping_a_number_for_each_text_is_fine():
     def run(self, ctx):
         means = [float(row.mean()) for _, cache in ctx.activations("hook_embed") for row in cache["hook_embed"]]
