@@ -1,13 +1,14 @@
 """From a run folder to a checkpoint worth shipping: half precision, its log, and a card with measured figures."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from shutil import copyfile
 from typing import Any
 
 import torch
 
 from alice import metrics_log
+from alice.alphabet import LETTERS
 from alice.checkpoint import WEIGHTS
 from alice.errors import AliceError
 from alice.evaluate import ErrorTable
@@ -36,7 +37,8 @@ def export(run_folder: Path, out: Path, model: Alice, *, name: str, errors: Erro
     if run.init is not None:
         about["started_from"] = Path(run.init).name
     model.save_pretrained(out, dtype=torch.float16)
-    copyfile(run_folder / metrics_log.FILE, out / metrics_log.FILE)
+    with atomic_write(out / metrics_log.FILE, "wb") as log:
+        log.write((run_folder / metrics_log.FILE).read_bytes())
     write_about(out, about)
     with atomic_write(out / CARD) as file:
         file.write(_facts(out, name, model, about) + _errors(errors, command) + _LIMITS)
@@ -64,11 +66,28 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 - Data: the training side of {about["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
   {recipe["max_length"]} characters, {keys}.
-- Recipe: AdamW, peak learning rate {recipe["lr"]} after {recipe["warmup_steps"]} steps, schedule {recipe["schedule"]},
-  batches of {batch}, gradient clipped at {recipe["clip"]}.
+- Symbols: {_symbols(model)}.
+- Recipe: {_optimizer(recipe)}.
+  {recipe["warmup_steps"]} steps of warm-up, schedule {recipe["schedule"]}, batches of {batch}, gradient clipped
+  at {recipe["clip"]}.
   All of it is in `{ABOUT}`, the course of the last run in `{metrics_log.FILE}`.
 - {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
+
+
+def _symbols(model: Alice) -> str:
+    """Write the symbols of a model."""
+    marks = "".join(symbol for symbol in model.alphabet.symbols if symbol not in LETTERS + " ")
+    parts = ["A-Z", *(["space"] if " " in model.alphabet.symbols else []), *([f"`{marks}`"] if marks else [])]
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def _optimizer(recipe: Mapping[str, Any]) -> str:
+    adamw = f"AdamW with a peak learning rate of {recipe['lr']}"
+    muon = recipe.get("muon_lr")  # runs from before there was Muon do not say
+    if not muon:
+        return adamw
+    return f"Muon with a peak learning rate of {muon} for the matrices of the blocks,\n  {adamw} for the rest"
 
 
 def _errors(errors: ErrorTable, command: str) -> str:

@@ -13,7 +13,7 @@ Compile = Literal["auto", "yes", "no"]
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
 _POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
-_NOT_NEGATIVE = ("clip", "warmup_steps", "weight_decay", "save_minutes", "seed")
+_NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
 def _field(default: Any, text: str) -> Any:
@@ -29,6 +29,7 @@ class Recipe:
     batch_texts: int | None = _field(None, "Texts in a batch at most.")
     batch_tokens: int | None = _field(4096, "Characters in a batch at most, padding counted.")
     lr: float = _field(1e-4, "Peak learning rate.")
+    muon_lr: float = _field(0.0, "Peak learning rate of Muon for the matrices of the blocks; 0 for AdamW on all.")
     schedule: Schedule = _field("constant", "Learning rate over the run; wsd is warm-up, stable, decay.")
     warmup_steps: int = _field(0, "Steps of linear warm-up.")
     decay_share: float = _field(0.5, "Share of the budget over which wsd decays.")

@@ -1,6 +1,8 @@
 """A training run as it lies on disk: what it trains, how, on what, and how much has gone into it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 from alice.checkpoint import CONFIG, WEIGHTS, resolve
 from alice.config import ModelConfig
 from alice.errors import AliceError
-from alice.files import atomic_write, make_folder, remove_drafts
+from alice.files import atomic_write, held, make_folder, remove_drafts
 from alice.recipe import Recipe
 from alice.training_state import STATE, TrainingState
 
@@ -68,6 +70,21 @@ class Run:
             )
         if taken := [name for name in (CONFIG, WEIGHTS, STATE) if (self.folder / name).exists()]:
             raise AliceError(f"{self.folder} holds a model already ({taken[0]}); choose another folder")
+
+    @contextmanager
+    def claimed(self, *, new: bool) -> Iterator[None]:
+        """Make the folder and keep every other training out of it during a block, even one that began meanwhile."""
+        make_folder(self.folder)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(self.folder))
+            except BlockingIOError as error:
+                raise AliceError(
+                    f"another process is training in {self.folder}; wait for it, or choose another folder"
+                ) from error
+            if new:
+                self.check_new()
+            yield
 
     def describe(self) -> None:
         """Write what the run is, before anything else: a folder that has this file can be resumed."""

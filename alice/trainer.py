@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -73,11 +74,11 @@ class Trainer:
         """Train until the budget is used or `stop` says so; return whether the budget was used."""
         log = MetricsLog(self.folder, resume_at=self.counters.step) if self.accelerator.is_main_process else None
         batches = self.stream.start(self.counters.step)
-        batch = next(batches)  # reading the corpus is not part of the training time
+        batches = chain([next(batches)], batches)  # reading the corpus is not part of the training time
         begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
         stopped = self._agree(self.counters.seconds, stop())
         while not (finished := self._progress() >= 1) and not stopped:
-            row = self._step(batch)
+            row = self._step(next(batches))
             stopped = self._agree(time.monotonic() - begun, stop())
             for line in self._rows(row):
                 if log is not None:
@@ -87,7 +88,6 @@ class Trainer:
             if self.counters.seconds - saved >= 60 * self.recipe.save_minutes:
                 self.save()
                 saved = self.counters.seconds
-            batch = next(batches)
         self.save()
         return finished
 
@@ -126,8 +126,7 @@ class Trainer:
             warmup_steps=self.recipe.warmup_steps,
             decay_share=self.recipe.decay_share,
         )
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.lr * factor
+        optimizer.set_rate(self.optimizer, factor)
         tokens = int(batch.mask.sum())
         loss_sum = self._backward(batch, tokens)
         norm = self._clip()

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
@@ -49,9 +50,30 @@ def train(
     corpus = open_corpus(run.data, alphabet=alphabet, max_length=longest, text_column=run.text_column)
     validation = validation_batches(corpus, run.recipe)
     run = _decide(run, PartialState(cpu=cpu), say)
-    if PartialState().is_main_process:
-        run.describe()
-    accelerator = _accelerator(run, cpu, list(trackers))
+    with run.claimed(new=not resume) if PartialState().is_main_process else nullcontext():
+        if PartialState().is_main_process:
+            run.describe()
+        accelerator = _accelerator(run, cpu, list(trackers))
+        trainer = _trainer(run, corpus, validation, accelerator, resume=resume, report=report, say=say)
+        trainer.save()
+        if run.recipe.compile == "yes":
+            compile_blocks(trainer.model)
+        finished = trainer.fit(stop)
+        accelerator.end_training()
+    return finished
+
+
+def _trainer(
+    run: Run,
+    corpus: Corpus,
+    validation: Batches,
+    accelerator: Accelerator,
+    *,
+    resume: bool,
+    report: Callable[[Row], None],
+    say: Callable[[str], None],
+) -> Trainer:
+    """Return a trainer at the point where the run starts or goes on."""
     set_seed(run.recipe.seed)
     going_on = resume and (run.folder / STATE).exists()  # a run that died at once starts over
     model = Alice(run.model)
@@ -70,12 +92,7 @@ def train(
     if going_on:
         trainer.resume()
         say(f"resuming at step {trainer.counters.step}")
-    trainer.save()
-    if run.recipe.compile == "yes":
-        _compile(model)
-    finished = trainer.fit(stop)
-    accelerator.end_training()
-    return finished
+    return trainer
 
 
 def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
@@ -145,7 +162,7 @@ def _compiling_pays(recipe: Recipe) -> bool:
     return long and (torch.cuda.is_available() or any(shutil.which(name) for name in ("c++", "g++", "clang++")))
 
 
-def _compile(model: Alice) -> None:
+def compile_blocks(model: Alice) -> None:
     """Compile every block, the hypernetwork's too, for any length of text."""
     for module in model.modules():
         if isinstance(module, Block):

@@ -1,22 +1,28 @@
-"""Starts a model from the weights of another, which may be of another variant: the backbone is common to all three."""
+"""Starts a model from the weights of another, which may be of another variant: the backbone is common to all three.
+
+The other may know more symbols: the new model then takes what belongs to its own.
+"""
 
 import torch
+from torch import Tensor
 
+from alice.alphabet import PAD, Alphabet
 from alice.checkpoint import check_fit
 from alice.errors import AliceError
 from alice.model import Alice
 
 OWN = ("hypernet.", "head.query")
 """Weights that only one variant has; they start afresh where the other model lacks them."""
+BY_SYMBOL = ("embed.weight", "hypernet.embed.weight", "hypernet.query", "head.query", "head.unembed.weight",
+             "head.unembed.bias")  # fmt: skip
+"""Weights with a row for each id."""
 _EMBEDDING, _HYPER_EMBEDDING = "embed.weight", "hypernet.embed.weight"
 
 
 def start_from(model: Alice, checkpoint: str) -> str:
     """Give a model the weights of a checkpoint, and say in one line which of its own it keeps."""
     other = Alice.from_pretrained(checkpoint)
-    if other.alphabet != model.alphabet:
-        raise AliceError(f"{checkpoint} reads another alphabet than the new model; start from one with the same")
-    given, wanted = other.state_dict(), model.state_dict()
+    given, wanted = _rows_of(model.alphabet, other, checkpoint), model.state_dict()
     if _EMBEDDING in given and _HYPER_EMBEDDING in wanted:
         given[_HYPER_EMBEDDING] = given.pop(_EMBEDDING)
     elif _HYPER_EMBEDDING in given and _EMBEDDING in wanted:
@@ -30,7 +36,21 @@ def start_from(model: Alice, checkpoint: str) -> str:
     if "head.query" in fresh:
         model.aim_queries()
     told = f"starting from the weights of {checkpoint}"
+    if other.alphabet != model.alphabet:
+        told += f", of whose {len(other.alphabet.symbols)} symbols it takes {len(model.alphabet.symbols)}"
     if fresh:
         parts = sorted({name.split(".")[0] if name.startswith("hypernet.") else name for name in fresh})
         told += f" ({other.config.variant}); new in this model: {', '.join(parts)}"
     return told
+
+
+def _rows_of(alphabet: Alphabet, other: Alice, checkpoint: str) -> dict[str, Tensor]:
+    """Return the weights of a model, those that go by symbol reduced to the symbols of an alphabet."""
+    weights = other.state_dict()
+    if other.alphabet == alphabet:
+        return weights
+    if unknown := set(alphabet.symbols) - set(other.alphabet.symbols):
+        listed = " ".join(repr(symbol) for symbol in sorted(unknown))
+        raise AliceError(f"{checkpoint} reads another alphabet, without {listed}; start from one that has them")
+    rows = [PAD, *other.alphabet.encode(alphabet.symbols).tolist()]
+    return {name: weight[rows] if name in BY_SYMBOL else weight for name, weight in weights.items()}

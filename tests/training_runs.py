@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 
+from alice import metrics_log
 from alice.config import ModelConfig
 from alice.recipe import Recipe
 from alice.run_folder import Run
@@ -41,3 +43,19 @@ def carry_out(run: Run, **options: Any) -> bool:
         return train(run, cpu=True, **options)
     finally:
         torch.set_num_threads(threads)
+
+
+def losses(folder: Path) -> list[float]:
+    """Return the losses that a run has logged."""
+    return [row["loss"] for row in metrics_log.read(folder) if "loss" in row]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    """Return the weights of the checkpoint in a folder."""
+    return load_file(folder / "model.safetensors")
+
+
+def same_weights(left: Path, right: Path) -> bool:
+    """Say whether two checkpoints agree bit for bit."""
+    a, b = weights(left), weights(right)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)

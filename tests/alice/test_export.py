@@ -71,6 +71,7 @@ def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
     ship(run.folder, tmp_path / "out")
     card = (tmp_path / "out" / "card.md").read_text()
     assert "over 3 test texts" in card
+    assert "- Symbols: A-Z, space and `.,!?-;:'\"`." in card
     assert "`alice-interp evaluate --ckpt tiny`" in card
     assert "| [0,32) | 2 | 37.50 ± " in card
     assert "| [128,256) | 1 | 12.50 | 12.50 (12.50-12.50) |" in card

@@ -1,47 +1,29 @@
-import json
-import signal
-import subprocess
-import sys
+"""A training learns, keeps to its budget, and never keeps what is no number."""
+
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
-from tiny import tiny
-from training_runs import carry_out, small_run, write_corpus
+from training_runs import carry_out, losses, same_weights, small_run, weights, write_corpus
 
-from alice import checkpoint, metrics_log, precision
+from alice import metrics_log
 from alice.alphabet import ENGLISH
 from alice.cipher import key_pool
 from alice.corpus import open_corpus
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.recipe import Recipe
-from alice.run_folder import Run
 from alice.split import is_test
 from alice.trainer import Trainer
 from alice.training import training_stream, validation_batches
-from alice.training_state import STATE, TrainingState
+from alice.training_state import TrainingState
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt")
-
-
-def losses(folder: Path) -> list[float]:
-    return [row["loss"] for row in metrics_log.read(folder) if "loss" in row]
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(folder / "model.safetensors")
-
-
-def same_weights(left: Path, right: Path) -> bool:
-    a, b = weights(left), weights(right)
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
@@ -60,92 +42,6 @@ def test_the_same_seed_gives_the_same_weights_and_another_does_not(corpus, tmp_p
         carry_out(small_run(tmp_path / name, corpus, variant="bijective", seed=seed))
     assert same_weights(tmp_path / "a", tmp_path / "b")
     assert not same_weights(tmp_path / "a", tmp_path / "c")
-
-
-def train_command(run: Run) -> list[str]:
-    """A program that carries out a run; the kind that can be killed."""
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path; from training_runs import carry_out; from alice.run_folder import Run\n"
-        "carry_out(Run.open(Path(sys.argv[2]), {}), resume=True)"
-    )
-    return [sys.executable, "-c", program, str(Path(__file__).parents[1]), str(run.folder)]
-
-
-def wait_for_step(folder: Path, step: int) -> None:
-    for _ in range(1200):
-        if any(row["step"] >= step for row in metrics_log.read(folder)):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"step {step} did not come within a minute")
-
-
-def test_a_killed_run_resumes_bit_for_bit(corpus, tmp_path):
-    fields = {"variant": "bijective", "steps": 400, "model": {"dropout": 0.1}, "ema": 0.9, "save_minutes": 0.0}
-    unbroken, broken = (small_run(tmp_path / name, corpus, **fields) for name in ("unbroken", "broken"))
-    carry_out(unbroken)
-    carry_out(broken, stop=lambda: True)  # leaves a run at step 0
-    with subprocess.Popen(train_command(broken)) as process:
-        wait_for_step(broken.folder, 60)
-        process.send_signal(signal.SIGKILL)
-    killed_at = TrainingState.read(broken.folder).counters.step
-    assert 0 < killed_at < 400
-    Alice.from_pretrained(broken.folder)  # what it left is usable
-    (broken.folder / ".model.safetensors.0a1b2c3d.tmp").write_bytes(b"half")  # as a kill in a write would leave it
-    assert carry_out(Run.open(broken.folder, {}), resume=True)
-    assert same_weights(unbroken.folder, broken.folder)
-    assert losses(unbroken.folder) == losses(broken.folder)
-    assert not list(broken.folder.glob(".*.tmp"))
-
-
-def in_two_processes(folder: Path, *options: str) -> None:
-    """Go on with a run in two processes that exchange gradients over gloo."""
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "alice.cli"]
-    command = [*launch, "train", "--out", str(folder), "--resume", "--cpu", "--threads", "1", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("done:") == 1  # of two processes one speaks
-
-
-def test_two_processes_follow_the_same_loss_curve_as_one(corpus, tmp_path):
-    one, two = (small_run(tmp_path / name, corpus, steps=20, log_every=1) for name in ("one", "two"))
-    carry_out(one)
-    carry_out(two, stop=lambda: True)
-    in_two_processes(two.folder)
-    state = TrainingState.read(two.folder)
-    assert {name.partition("/")[0] for name in state.group("rng")} == {"0", "1"}  # there really were two
-    assert losses(two.folder) == pytest.approx(losses(one.folder), rel=1e-4)
-    assert len(losses(two.folder)) == 20
-
-
-def test_two_processes_resume_as_if_never_stopped_and_end_a_budget_in_hours_together(corpus, tmp_path):
-    fields = {"variant": "bijective", "steps": 8, "log_every": 8, "eval_every": 8}
-    unbroken, broken = (small_run(tmp_path / name, corpus, **fields) for name in ("unbroken", "broken"))
-    for run in (unbroken, broken):
-        carry_out(run, stop=lambda: True)
-        in_two_processes(run.folder, "--steps", "1")  # from here on there are two states of the dice
-    in_two_processes(unbroken.folder, "--steps", "8")
-    in_two_processes(broken.folder, "--steps", "3")
-    in_two_processes(broken.folder, "--steps", "8")
-    assert same_weights(unbroken.folder, broken.folder)
-    in_two_processes(broken.folder, "--hours", str((TrainingState.read(broken.folder).counters.seconds + 2) / 3600))
-    assert metrics_log.read(broken.folder)[-1]["step"] == TrainingState.read(broken.folder).counters.step
-
-
-def test_a_request_to_stop_saves_and_the_rest_can_follow(corpus, tmp_path):
-    calls = iter([False] * 7 + [True])
-    assert not carry_out(small_run(tmp_path / "a", corpus, steps=20), stop=lambda: next(calls))
-    assert TrainingState.read(tmp_path / "a").counters.step == 7
-    assert carry_out(Run.open(tmp_path / "a", {}), resume=True)
-    carry_out(small_run(tmp_path / "b", corpus, steps=20))
-    assert same_weights(tmp_path / "a", tmp_path / "b")
-
-
-def test_a_run_can_be_given_a_larger_budget(corpus, tmp_path):
-    carry_out(small_run(tmp_path, corpus, steps=10))
-    longer = Run.open(tmp_path, {"steps": 25})
-    assert carry_out(longer, resume=True)
-    assert TrainingState.read(tmp_path).counters.step == 25
 
 
 def test_a_budget_in_hours_ends_with_the_learning_rate_at_nothing(corpus, tmp_path):
@@ -179,87 +75,6 @@ def test_a_gradient_that_is_no_number_never_reaches_a_checkpoint(corpus, tmp_pat
         carry_out(small_run(tmp_path, corpus, save_minutes=0.0))
     assert TrainingState.read(tmp_path).counters.step == 5
     assert all(value.isfinite().all() for value in weights(tmp_path).values())
-
-
-def test_a_full_disk_is_one_sentence_and_the_last_checkpoint_stays(corpus, tmp_path, monkeypatch):
-    carry_out(small_run(tmp_path, corpus, steps=10))
-    before = (tmp_path / STATE).read_bytes()
-
-    def full(tensors, metadata=None):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(checkpoint, "save", full)
-    with pytest.raises(AliceError, match="no room left to write"):
-        carry_out(Run.open(tmp_path, {"steps": 12}), resume=True)
-    assert (tmp_path / STATE).read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [({"lr": 0.5}, "was started with lr=0.003, not 0.5"), ({"cipher_pool": 4}, "cipher_pool=None, not 4")],
-)
-def test_what_would_make_it_another_run_is_refused_on_resume(corpus, tmp_path, changes, complaint):
-    carry_out(small_run(tmp_path, corpus, steps=2))
-    with pytest.raises(AliceError, match=complaint):
-        Run.open(tmp_path, changes)
-
-
-def test_a_state_that_does_not_fit_the_config_is_refused(corpus, tmp_path):
-    carry_out(small_run(tmp_path, corpus, steps=2))
-    about = json.loads((tmp_path / "training.json").read_text())
-    about["model"]["n_layers"] = 2
-    (tmp_path / "training.json").write_text(json.dumps(about))
-    with pytest.raises(AliceError, match="do not fit the config"):
-        carry_out(Run.open(tmp_path, {}), resume=True)
-
-
-def test_a_run_is_never_started_over_another(corpus, tmp_path):
-    carry_out(small_run(tmp_path, corpus, steps=2))
-    with pytest.raises(AliceError, match="holds a run already; add --resume"):
-        carry_out(small_run(tmp_path, corpus, steps=2))
-
-
-def test_a_model_in_the_folder_is_never_overwritten(corpus, tmp_path):
-    tiny("base").save_pretrained(tmp_path)
-    before = (tmp_path / "model.safetensors").read_bytes()
-    with pytest.raises(AliceError, match="holds a model already"):
-        carry_out(small_run(tmp_path, corpus, steps=2))
-    assert (tmp_path / "model.safetensors").read_bytes() == before
-
-
-def test_a_run_that_died_before_its_first_checkpoint_starts_over(corpus, tmp_path):
-    run = small_run(tmp_path / "died", corpus, steps=5)
-    run.describe()
-    assert carry_out(Run.open(run.folder, {}), resume=True)
-    carry_out(small_run(tmp_path / "lived", corpus, steps=5))
-    assert same_weights(tmp_path / "died", tmp_path / "lived")
-
-
-def test_what_auto_settled_on_stays_with_the_run(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("alice.precision.choose", lambda *args: precision.Choice("fp32", "a test says so"))
-    said = []
-    carry_out(small_run(tmp_path, corpus, steps=2, precision="auto", compile="auto"), say=said.append)
-    assert "precision fp32: a test says so" in said
-    recipe = Run.open(tmp_path, {}).recipe
-    assert (recipe.precision, recipe.compile) == ("fp32", "no")
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(corpus, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(AliceError, match="cannot make the folder"):
-        carry_out(small_run(tmp_path / "file" / "run", corpus))
-
-
-def test_there_must_be_something_to_resume(tmp_path):
-    with pytest.raises(AliceError, match="holds no run to resume"):
-        Run.open(tmp_path, {})
-
-
-def test_a_damaged_state_is_one_sentence(corpus, tmp_path):
-    carry_out(small_run(tmp_path, corpus, steps=2))
-    (tmp_path / STATE).write_bytes(b"not a state")
-    with pytest.raises(AliceError, match="cannot be read"):
-        carry_out(Run.open(tmp_path, {}), resume=True)
 
 
 def test_an_average_of_the_weights_is_what_is_kept(corpus, tmp_path):

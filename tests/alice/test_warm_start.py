@@ -4,6 +4,7 @@ import pytest
 import torch
 from tiny import tiny
 
+from alice.alphabet import Alphabet
 from alice.errors import AliceError
 from alice.warm_start import start_from
 
@@ -55,12 +56,31 @@ def test_a_base_model_leaves_a_hypernetwork_behind(tmp_path):
     assert torch.equal(model.state_dict()["embed.weight"], given["hypernet.embed.weight"])
 
 
+@pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
+def test_a_model_of_fewer_symbols_takes_the_rows_of_its_own(variant, tmp_path):
+    given = save(tmp_path, variant)
+    old, symbols = Alphabet(), " ZYXWVUTSRQPONMLKJIHGFEDCBA"  # in another order, too
+    model = tiny(variant, symbols=symbols)
+    told = start_from(model, str(tmp_path))
+    assert told == f"starting from the weights of {tmp_path}, of whose 36 symbols it takes 27"
+    rows = {name: tensor for name, tensor in given.items() if tensor.shape[0] == old.size}
+    assert {"head.unembed.weight", "head.unembed.bias"} < rows.keys()
+    now = model.state_dict()
+    for name, tensor in given.items():
+        if name not in rows:
+            assert torch.equal(now[name], tensor)
+            continue
+        assert torch.equal(now[name][0], tensor[0])  # padding
+        for place, symbol in enumerate(symbols, start=1):
+            assert torch.equal(now[name][place], tensor[old.encode(symbol)[0]])
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
         ({"n_layers": 3}, "missing"),
         ({"d_mlp": 32}, "has shape"),
-        ({"symbols": "ABCDEFGHIJKLMNOPQRSTUVWXYZ "}, "another alphabet"),
+        ({"symbols": "ABCDEFGHIJKLMNOPQRSTUVWXYZ +#"}, "another alphabet, without '#' '\\+'"),
     ],
 )
 def test_another_backbone_is_refused(changes, why, tmp_path):
