@@ -111,8 +111,19 @@ def open_corpus(
     min_length: int = 15,
     max_length: int | None = 300,
     text_column: str | None = None,
+    also: Iterable[str] = (),
 ) -> Corpus:
-    """Open `quotes`, a file or an `hf:` dataset as a corpus; what cannot be read is an error that says so."""
+    """Open `quotes`, a file or an `hf:` dataset as a corpus; what cannot be read is an error that says so.
+
+    Args:
+        source: what to open.
+        alphabet: symbols that the texts may have.
+        min_length: shortest text to keep.
+        max_length: longest text to keep; any if None.
+        text_column: column of a table with the texts.
+        also: names of corpora that the caller could have opened, for the hint at what was meant.
+
+    """
     cleaner = Cleaner(alphabet, min_length, max_length)
     if source.startswith(HUB_PREFIX):
         dataset, split = parse_hub_name(source.removeprefix(HUB_PREFIX))
@@ -120,7 +131,7 @@ def open_corpus(
     if source == QUOTES:
         return _file_corpus(source, cleaner, read_quotes_database, _quotes_file(), text_column)
     file = Path(source).expanduser()
-    return _file_corpus(source, cleaner, _reader_of(file, source), file, text_column)
+    return _file_corpus(source, cleaner, _reader_of(file, source, also), file, text_column)
 
 
 def _file_corpus(name: str, cleaner: Cleaner, reader: Reader, file: Path, column: str | None) -> Corpus:
@@ -138,14 +149,15 @@ def _quotes_file() -> Path:
     return file
 
 
-def _reader_of(file: Path, source: str) -> Reader:
+def _reader_of(file: Path, source: str, also: Iterable[str]) -> Reader:
     """Return the reader for a file, or refuse it with a hint at what was meant."""
     ending = next((ending for ending in READERS if file.name.lower().endswith(ending)), None)
     if file.is_dir():
         raise AliceError(f"{file} is a folder; give a file in it, or {HUB_PREFIX}{file} if it is a dataset folder")
     if not file.exists():
         if ending is None:
-            raise AliceError(f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{nearest(source, [QUOTES])}")
+            hint = nearest(source, {QUOTES, *also})
+            raise AliceError(f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{hint}")
         siblings = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise AliceError(f"there is no file {file}{nearest(file.name, siblings) or '; check the path'}")
     if ending is None:

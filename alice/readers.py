@@ -63,7 +63,7 @@ def read_parquet(path: Path, column: str | None = None) -> Iterator[str]:
             for batch in file.iter_batches(columns=[name]):
                 for value in batch.column(0).to_pylist():
                     yield as_text(value, f"{path}, column {name!r}")
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # texts that are no UTF-8, times past 9999
         raise AliceError(
             f"{path} cannot be read as Parquet ({first_line(error)}); check that it is complete"
         ) from error
@@ -128,8 +128,8 @@ def first_line(error: BaseException) -> str:
 def _field(line: str, column: str | None, where: str) -> str:
     try:
         record = json.loads(line)
-    except ValueError as error:
-        raise AliceError(f"{where}: not valid JSON ({error}); each line must be one object") from error
+    except (ValueError, RecursionError) as error:
+        raise AliceError(f"{where}: not valid JSON ({first_line(error)}); each line must be one object") from error
     if not isinstance(record, dict):
         raise AliceError(f"{where}: a JSON {type(record).__name__} where an object like {{'text': '...'}} is expected")
     name = choose_column(list(record), column, where)
@@ -139,7 +139,7 @@ def _field(line: str, column: str | None, where: str) -> str:
 @contextmanager
 def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
     """Open a UTF-8 file, decompressing as it is read; what fails while reading becomes a sentence."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
+    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline=newline) as file:
             yield file

@@ -21,10 +21,14 @@ _DOMAIN = b"alice-interp spl"  # 16 bytes at most; changing it would let old tes
 _NOT_LETTERS = bytes(set(range(256)) - set(LETTERS.encode()))
 
 
+def letters_of(text: str) -> bytes:
+    """Return the letters A-Z of a text, in capitals: all that the side of a text goes by."""
+    return text.upper().encode("ascii", errors="ignore").translate(None, _NOT_LETTERS)
+
+
 def is_test(text: str) -> bool:
     """Say whether a cleaned text belongs to the test side."""
-    letters = text.upper().encode("ascii", errors="ignore").translate(None, _NOT_LETTERS)
-    digest = blake2b(letters, digest_size=8, person=_DOMAIN).digest()
+    digest = blake2b(letters_of(text), digest_size=8, person=_DOMAIN).digest()
     return int.from_bytes(digest, "big") < _TEST_BELOW
 
 

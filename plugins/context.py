@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
     from alice.plugins.sample import Sample, SampleBatches, Split
+    from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
 
 T = TypeVar("T")
@@ -56,6 +57,8 @@ class RunContext:
     """Contexts of the other models, over the same texts where the alphabets agree."""
     tracker: Tracker = silent
     """Shows progress."""
+    solvers: Mapping[str, SolverOpener] | None = None
+    """Solvers that are no models, by name; the built-in ones if None."""
 
     @classmethod
     def open(
@@ -68,6 +71,7 @@ class RunContext:
         device: torch.device | str | None = None,
         tracker: Tracker = silent,
         corpora: Mapping[str, CorpusOpener] | None = None,
+        solvers: Mapping[str, SolverOpener] | None = None,
     ) -> RunContext:
         """Load models and prepare texts: `RunContext.open("base", samples=500)`.
 
@@ -80,6 +84,7 @@ class RunContext:
             device: where to compute; the accelerator if there is one.
             tracker: shows progress.
             corpora: corpora of plugins, by name.
+            solvers: solvers of plugins, by name; the built-in ones if None.
 
         """
         from alice.plugins.opening import open_contexts
@@ -95,7 +100,7 @@ class RunContext:
             tracker=tracker,
             corpora=corpora or {},
         )
-        return replace(first, others=tuple(others))
+        return replace(first, others=tuple(others), solvers=solvers)
 
     @property
     def model(self) -> Alice:

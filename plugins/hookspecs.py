@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from alice.alphabet import Alphabet
     from alice.corpus import Corpus
     from alice.plugins.analysis import Analysis
+    from alice.plugins.solvers import SolverOpener
 
     CorpusOpener = Callable[[Alphabet], Corpus]
 
@@ -44,5 +45,15 @@ def register_corpora() -> Mapping[str, CorpusOpener]:
     """Return corpora by name, for `--data NAME`: functions that take the model's alphabet and open the corpus.
 
     The function is called when the corpus is wanted, so it may import and read whatever it needs.
+    """
+    return {}
+
+
+@hookspec
+def register_solvers() -> Mapping[str, SolverOpener]:
+    """Return solvers by name, for `solve --solver NAME` and for the analyses that compare models with others.
+
+    Each is a function that takes a `SolverSetup` and returns a function from ciphertexts to plaintexts. It is called
+    when the solver is wanted, so it may import and read whatever it needs.
     """
     return {}

@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError, nearest, one_line
 from alice.plugins import hookspecs
 from alice.plugins.analysis import Analysis, check_class
 from alice.plugins.discovery import Candidate, find_candidates
 
 if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
+    from alice.plugins.solvers import SolverOpener
 
 BUILTIN = (
     "alice.plugins.builtin.quotes",
+    "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.attention",
     "alice.plugins.builtin.generalization",
@@ -36,6 +38,8 @@ BUILTIN = (
     "alice.plugins.builtin.probe",
     "alice.plugins.builtin.ngram",
     "alice.plugins.builtin.speed",
+    "alice.plugins.builtin.relabelling",
+    "alice.plugins.builtin.borg",
 )
 
 
@@ -55,6 +59,8 @@ class Plugin:
     """Classes that it adds."""
     corpora: "Mapping[str, CorpusOpener]" = field(default_factory=dict)
     """Corpora that it adds, by name."""
+    solvers: "Mapping[str, SolverOpener]" = field(default_factory=dict)
+    """Solvers that it adds, by name."""
     seconds: float = 0.0
     """Time that loading it took."""
     error: str | None = None
@@ -85,6 +91,11 @@ class Plugins:
     def corpora(self) -> "dict[str, CorpusOpener]":
         """Every corpus of a plugin by its name."""
         return {name: opener for plugin in self.all for name, opener in plugin.corpora.items()}
+
+    @property
+    def solvers(self) -> "dict[str, SolverOpener]":
+        """Every solver by its name."""
+        return {name: opener for plugin in self.all for name, opener in plugin.solvers.items()}
 
     def find(self, name: str) -> tuple[type[Analysis], Plugin]:
         """Return an analysis and its plugin; an unknown name is an error that suggests the nearest."""
@@ -133,10 +144,12 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
             manager.check_pending()  # a misspelt hook is an error, not silence
             plugin = _ask(manager, module, plugin)
         _check_clashes(plugin, before)
-    except (Exception, SystemExit) as error:  # whatever a stranger's module raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger's module raises; `pytest.skip` is no Exception, for one
         if module is not None and manager.is_registered(module):
             manager.unregister(module)
-        plugin = replace(plugin, analyses=(), corpora={}, error=_one_line(error))
+        plugin = replace(plugin, analyses=(), corpora={}, solvers={}, error=one_line(error))
     return replace(plugin, seconds=perf_counter() - started)
 
 
@@ -148,18 +161,24 @@ def _ask(manager: pluggy.PluginManager, module: Any, plugin: Plugin) -> Plugin:
         return (answer for answer in manager.subset_hook_caller(hook, others)() if answer is not None)
 
     classes = [check_class(cls) for answer in answers("register_analyses") for cls in _list_of(answer)]
-    corpora: dict[str, Callable[..., Any]] = {}
-    for answer in answers("register_corpora"):
-        if not isinstance(answer, Mapping) or not all(isinstance(k, str) and callable(v) for k, v in answer.items()):
-            raise AliceError("register_corpora must return a dict from names to functions that open a corpus")
-        corpora |= answer
-    return replace(plugin, analyses=tuple(classes), corpora=corpora)
+    corpora = _dict_of(answers("register_corpora"), "register_corpora", "a corpus")
+    solvers = _dict_of(answers("register_solvers"), "register_solvers", "a solver")
+    return replace(plugin, analyses=tuple(classes), corpora=corpora, solvers=solvers)
 
 
 def _list_of(answer: Any) -> list[Any]:
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise AliceError(f"register_analyses returned {answer!r}; return a list of classes")
     return list(answer)
+
+
+def _dict_of(answers: Iterator[Any], hook: str, what: str) -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for answer in answers:
+        if not isinstance(answer, Mapping) or not all(isinstance(k, str) and callable(v) for k, v in answer.items()):
+            raise AliceError(f"{hook} must return a dict from names to functions that open {what}")
+        found |= answer
+    return found
 
 
 def _check_version(module: Any) -> None:
@@ -173,7 +192,12 @@ def _check_version(module: Any) -> None:
 
 def _check_clashes(plugin: Plugin, before: list[Plugin]) -> None:
     """Refuse names that are taken, by an earlier plugin or by the plugin itself."""
-    for what, names_of in (("analysis", _analysis_names), ("corpus", lambda one: list(one.corpora))):
+    kinds: tuple[tuple[str, Callable[[Plugin], list[str]]], ...] = (
+        ("analysis", _analysis_names),
+        ("corpus", lambda one: list(one.corpora)),
+        ("solver", lambda one: list(one.solvers)),
+    )
+    for what, names_of in kinds:
         taken = {name: owner for owner in before for name in names_of(owner)}
         for name in names_of(plugin):
             if name in taken:
@@ -187,10 +211,3 @@ def _analysis_names(plugin: Plugin) -> list[str]:
 
 def _name(cls: type[Analysis]) -> str:
     return str(cls.name)  # on the class it is the text itself; the protocol can only describe instances
-
-
-def _one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, AliceError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

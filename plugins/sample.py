@@ -16,7 +16,7 @@ from alice.alphabet import Alphabet
 from alice.batch import Batch, Batches, BatchLimit, EncodedTexts, KeySource
 from alice.corpus import open_corpus
 from alice.errors import AliceError
-from alice.split import select
+from alice.split import letters_of, select
 
 if TYPE_CHECKING:
     import torch
@@ -111,11 +111,15 @@ class Sample:
         return EncodedTexts(self.texts, self.alphabet)
 
     def training_texts(self, count: int) -> list[str]:
-        """Return the first texts of the training side, without those that are in the sample itself."""
-        own = set() if self.split == "test" else set(self.texts)
-        texts = self.pool.training.first(count + len(own))
-        self._trained[0] = max(self._trained[0], len(texts))
-        return [text for text in texts if text not in own][:count]
+        """Return the first texts of the training side, without those that have the letters of one in the sample."""
+        own = set() if self.split == "test" else set(map(letters_of, self.texts))
+        found: list[str] = []
+        read = 0
+        while len(found) < count and (more := self.pool.training.first(read + count + len(own))[read:]):
+            read += len(more)
+            found += [text for text in more if letters_of(text) not in own]
+        self._trained[0] = max(self._trained[0], read)
+        return found[:count]
 
     def joined(self, length: int) -> Sample:
         """Return the texts joined by spaces and cut into pieces of one length; what is left at the end is dropped.
@@ -190,7 +194,7 @@ def open_pool(
     if source in corpora:
         corpus = corpora[source](alphabet)
     else:
-        corpus = open_corpus(source, alphabet=alphabet, max_length=longest)
+        corpus = open_corpus(source, alphabet=alphabet, max_length=longest, also=corpora)
     return _sides(source, lambda side: _wanted(corpus, longest, side), split)
 
 

@@ -1,92 +1,24 @@
 """`alice-interp data`: clean a corpus into a file, or see what is in one."""
 
-import gzip
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from alice.alphabet import ALPHABETS
 from alice.clean import Reason
+from alice.cli.data_choice import Choice, choice_options
 from alice.cli.lazy import NearestGroup
-from alice.cli.options import NearestChoice
-from alice.cli.progress import track
-from alice.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
+from alice.cli.multilingual import prepare_multilingual, print_languages
+from alice.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally
 from alice.corpus_stats import CorpusStats, measure
 from alice.errors import AliceError
-from alice.files import atomic_write
-from alice.segments import segments as cut_segments
-from alice.split import Side, select
+from alice.text_files import open_lines
 
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
 LONGEST_BAR = 40
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which texts of a source are wanted: the options that `prepare` and `stats` share."""
-
-    source: str
-    """Name of the corpus."""
-    alphabet: str
-    """Name of the alphabet."""
-    text_column: str | None
-    """Column with the texts."""
-    min_length: int
-    """Shortest text."""
-    max_length: int
-    """Longest text."""
-    segments: int | None
-    """Length of multilingual segments, or None to keep the texts as they are."""
-    split: Side | Literal["all"]
-    """Side of the split."""
-    limit: int | None
-    """How many texts at most."""
-
-    def open(self) -> Corpus:
-        """Open the corpus; for segments every row counts, however long."""
-        low, high = (1, None) if self.segments else (self.min_length, self.max_length)
-        alphabet = ALPHABETS[self.alphabet]
-        return open_corpus(
-            self.source, alphabet=alphabet, min_length=low, max_length=high, text_column=self.text_column
-        )
-
-    def texts(self, corpus: Corpus, tally: Tally) -> Iterator[str]:
-        """Yield the texts that were chosen."""
-        texts: Iterable[str] = track(corpus.texts(tally), f"Reading {self.source}")
-        if self.segments:
-            texts = cut_segments(texts, self.segments)
-        if self.split != "all":
-            texts = select(texts, self.split)
-        return islice(texts, self.limit)
-
-
-def choice_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the argument SOURCE and the options of `Choice` to a command."""
-    positive = click.IntRange(min=1)
-    for decorate in (
-        click.option("--limit", type=positive, help="Stop after this many texts."),
-        click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,
-                     help="Only the training (97.5 %) or the test side (2.5 %)."),
-        click.option("--segments", type=positive, metavar="N",
-                     help="Join words into segments of at least N characters; the length limits do not apply."),
-        click.option("--max-length", type=positive, default=300, show_default=True, help="Longest text to keep."),
-        click.option("--min-length", type=positive, default=15, show_default=True, help="Shortest text to keep."),
-        click.option("--text-column", metavar="NAME", help="Column with the texts.  [default: quote, else text]"),
-        click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), default="english", show_default=True,
-                     help="With punctuation, or letters and space only."),
-        click.argument("source", default=QUOTES),
-    ):  # fmt: skip
-        command = decorate(command)
-    return command
 
 
 @click.group(cls=NearestGroup)
@@ -96,13 +28,38 @@ def data() -> None:
 
 @data.command(epilog=SOURCES_HELP, short_help="Write cleaned texts to a file; say what was dropped and why.")
 @choice_options
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="File to write: .txt or .txt.gz.")
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
-def prepare(out: Path, as_json: bool, **options: Any) -> None:
-    """Write the cleaned texts of SOURCE to a file, one per line, and say what was dropped and why."""
-    choice, tally, written = Choice(**options), Tally(), 0
+@click.option("--multilingual", is_flag=True, help="Write segments of several languages in equal shares; see below.")
+@click.option(
+    "--source",
+    "sources",
+    metavar="CODE=SOURCE",
+    multiple=True,
+    help="With --multilingual: where the texts of a language are; once for each.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File to write: .txt or .txt.gz; .csv or .csv.gz with --multilingual.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")  # fmt: skip
+def prepare(out: Path, as_json: bool, multilingual: bool, sources: tuple[str, ...], **options: Any) -> None:
+    """Write the cleaned texts of SOURCE to a file, one per line, and say what was dropped and why.
+
+    With --multilingual, SOURCE is a folder with one file per language, named by its code (en.txt.gz), or there is a
+    --source for each. The file then has the columns text and language: segments of letters and space, 256 characters
+    or a little more, as many of each language as the smallest source or --limit allows, by turns.
+    """
+    choice = Choice(**options)
+    if multilingual:
+        counts = prepare_multilingual(choice, sources, out)
+        click.echo(json.dumps(counts, indent=2)) if as_json else print_languages(counts)
+        return
+    if sources:
+        raise AliceError("--source is for --multilingual; add that, or give the one source as an argument")
+    tally, written = Tally(), 0
     corpus = choice.open()
-    with _open_lines(out) as file:
+    with open_lines(out) as file:
         for text in choice.texts(corpus, tally):
             file.write(text + "\n")
             written += 1
@@ -128,25 +85,6 @@ def stats(as_json: bool, **options: Any) -> None:
         click.echo(json.dumps({"source": choice.source, **found.to_json()}, indent=2))
     else:
         _print_stats(choice.source, found)
-
-
-@contextmanager
-def _open_lines(out: Path) -> Iterator[IO[str]]:
-    """Open a text file, compressed if its name says so, that appears when it is complete."""
-    if not out.name.lower().endswith((".txt", ".txt.gz")):
-        raise AliceError(
-            f"{out} ends neither in .txt nor in .txt.gz; the texts are written one per line, so name it so"
-        )
-    if out.suffix.lower() == ".txt":
-        with atomic_write(out) as file:
-            yield file
-        return
-    with (
-        atomic_write(out, "wb") as packed,
-        gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as lines,  # no name or time inside: same texts, same bytes
-        io.TextIOWrapper(lines, encoding="utf-8", newline="\n") as file,
-    ):
-        yield file
 
 
 def _summary(corpus: Corpus, tally: Tally, written: int, out: Path) -> dict[str, Any]:

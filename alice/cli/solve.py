@@ -2,36 +2,73 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from alice.cli.progress import busy
+from alice.cli.progress import busy, track
+from alice.cli.run import PLUGIN_HELP, announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
+from alice.corpus import QUOTES, open_corpus
 from alice.errors import AliceError
+from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
+from alice.plugins.solvers import SolverSetup, check_solver, open_solver
+from alice.split import select
 
 if TYPE_CHECKING:
-    from alice.solve import Solution
+    from alice.solution import Solution
+
+EPILOG = (
+    f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training side of "
+    f"{QUOTES}), hill-climbing (over quadgrams of the first {CLIMBER_TEXTS:,}), subbreaker if it is installed, and "
+    "those of plugins; alice-interp plugins lists them."
+)
 
 
-@click.command()
+@click.command(epilog=EPILOG)
 @click.argument("text", required=False)
 @click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Solve every line of a file.")
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
+@click.option("--solver", metavar="NAME", help="Solve without a model: beam, hill-climbing or another; see below.")
+@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
 @click.option("--layers", is_flag=True, help="Show what each layer would answer.")
 @click.option("--animation/--no-animation", default=True, help="Let a single text appear layer by layer on a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
-def solve(text: str | None, file: Path | None, ckpt: str, layers: bool, animation: bool, as_json: bool) -> None:
+@click.pass_context
+def solve(
+    ctx: click.Context,
+    text: str | None,
+    file: Path | None,
+    ckpt: str,
+    solver: str | None,
+    files: tuple[Path, ...],
+    layers: bool,
+    animation: bool,
+    as_json: bool,
+) -> None:
     """Decrypt TEXT, or `-` for one text a line from standard input.
 
     On a terminal the surer the model is of a letter, the brighter it is, and what a layer changed is underlined.
     """
+    given = [
+        f"--{name}" for name in ("ckpt", "layers") if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if solver is not None and given:
+        raise AliceError(f"--solver {solver} works without a model, so it has no {given[0]}; leave one of them out")
+    if solver is None and files:
+        raise AliceError("--plugin adds solvers here; choose one with --solver")
     lines = _lines(text, file)
     console = solve_console()
-    animated = animation and not as_json and len(lines) == 1 and can_animate(console)
-    solutions = solve_lines(ckpt, lines, layers=layers or animated)
+    animated = animation and not as_json and len(lines) == 1 and can_animate(console) and solver is None
+    if solver is not None:
+        solutions = solve_lines_by(solver, lines, files)
+    else:
+        solutions = solve_lines(ckpt, lines, layers=layers or animated)
     for number, solution in enumerate(solutions):
         if as_json:
             click.echo(json.dumps(_as_json(solution), ensure_ascii=False))
@@ -47,9 +84,30 @@ def solve_lines(ckpt: str, lines: list[str], *, layers: bool) -> "list[Solution]
         from alice.model import Alice
         from alice.solve import solve as solve_texts
 
-        solutions = list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers))
+        return _solved(list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers)))
+
+
+def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "list[Solution]":
+    """Solve texts with a solver that is no model; it learns from the training side of the default corpus."""
+    announce(files)
+    plugins = load_plugins(files)
+    check_solver(name, plugins.solvers)
+    with busy(f"making {name} ready"):
+        from alice.solution import solve_with
+
+        solver = open_solver(name, plugins.solvers, SolverSetup(_training_texts))
+    return _solved(list(track(solve_with(solver, lines), f"Solving by {name}", total=len(lines))))
+
+
+def _training_texts(count: int) -> list[str]:
+    from alice.alphabet import ENGLISH
+
+    return list(islice(select(open_corpus(QUOTES, alphabet=ENGLISH), "train"), count))
+
+
+def _solved(solutions: "list[Solution]") -> "list[Solution]":
     if not any(solution.key for solution in solutions):
-        raise AliceError(f"{lines[0][:40]!r} cannot be solved: {solutions[0].note}")
+        raise AliceError(f"{solutions[0].ciphertext[:40]!r} cannot be solved: {solutions[0].note}")
     return solutions
 
 
@@ -65,11 +123,21 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
         except (OSError, UnicodeDecodeError) as error:
             raise AliceError(f"{file} cannot be read as text ({error}); give a UTF-8 text file") from error
     else:
-        lines = sys.stdin.read().splitlines()
+        try:
+            lines = sys.stdin.read().splitlines()
+        except UnicodeDecodeError as error:
+            raise AliceError(f"standard input cannot be read as text ({error}); give UTF-8 text") from error
     texts = [line for line in lines if line.strip()]
+    if any(map(_is_broken, texts)):
+        raise AliceError("the text has bytes that are no UTF-8, so nobody knows which characters they are; convert it")
     if not texts:
         raise AliceError("there is no text to solve; give at least one letter")
     return texts
+
+
+def _is_broken(text: str) -> bool:
+    """Say whether a shell or a pipe gave bytes that are no UTF-8, which Python keeps as halves of surrogate pairs."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _as_json(solution: "Solution") -> dict[str, Any]:

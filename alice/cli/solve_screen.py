@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from alice.solve import Solution
+    from alice.solution import Solution
 
 SHADES = ((0.95, "bold green"), (0.75, "green"), (0.5, "dim green"), (0.0, "dim"))
 """How a letter looks, by the least confidence that it takes."""
@@ -33,7 +33,7 @@ def can_animate(console: Console) -> bool:
 
 
 def show(solution: "Solution", console: Console, *, layers: bool, animated: bool = False) -> None:
-    """Print a solution: layers if asked for, plaintext, key with confidence, and what to be careful about."""
+    """Print a solution: layers if asked for, plaintext, key with confidence if known, and what to be careful about."""
     if layers:
         for line in _paced(_layer_lines(solution, console), len(solution.layers), animated=animated):
             console.print(line)
@@ -96,12 +96,13 @@ def _show_key(solution: "Solution", console: Console) -> None:
     size = ceil(len(letters) / ceil(len(letters) / fitting))
     for start in range(0, len(letters), size):
         part = letters[start : start + size]
-        shares = [solution.confidence[letter] for letter in part]
-        shades = [_shade(share) for share in shares]
-        percent = [f"{round(100 * share):>2}" if share < SURE else "**" for share in shares]
+        shares = [solution.confidence[letter] for letter in part if letter in solution.confidence]
+        shades = [_shade(share) for share in shares] or [""] * len(part)
         console.print(_row("cipher", part, [""] * len(part)))
         console.print(_row("plain", [solution.key[letter] for letter in part], shades))
-        console.print(_row("confidence", percent, shades).append(LEGEND, style="dim"))
+        if shares:
+            percent = [f"{round(100 * share):>2}" if share < SURE else "**" for share in shares]
+            console.print(_row("confidence", percent, shades).append(LEGEND, style="dim"))
 
 
 def _row(label: str, cells: Sequence[str], shades: Sequence[str]) -> Text:

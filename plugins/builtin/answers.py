@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.alphabet import Alphabet
+from alice.alphabet import PAD, Alphabet
 from alice.batch import Batch
 from alice.cipher import N_LETTERS
 from alice.metrics import Floats
@@ -32,6 +32,8 @@ class Answers:
     """What each cipher symbol stands for, (batch, symbol)."""
     probabilities: Tensor | None = None
     """Probability of each plain symbol for each cipher symbol, (batch, symbol, symbol), if it was asked for."""
+    outputs: Tensor | None = None
+    """What the model answers at each place, (batch, pos), if probabilities were asked for."""
 
     @property
     def lengths(self) -> Ints:
@@ -66,6 +68,21 @@ class Answers:
         return margins
 
     @property
+    def consistent(self) -> NDArray[np.bool_]:
+        """Whether a text's cipher symbols each have the same answer wherever they stand, (batch,)."""
+        if self.outputs is None:
+            raise ValueError("these answers were read without outputs")
+        ids = self.batch.cipher_ids
+        spread = [
+            self.outputs.new_zeros(len(ids), self.alphabet.size).scatter_reduce(
+                1, ids, self.outputs, reduce, include_self=False
+            )
+            for reduce in ("amin", "amax")
+        ]
+        same: NDArray[np.bool_] = (spread[0] == spread[1])[:, PAD + 1 :].all(1).cpu().numpy()
+        return same
+
+    @property
     def _letters(self) -> list[int]:
         return [int(number) for number in self.alphabet.letter_ids]
 
@@ -82,7 +99,8 @@ def answer(model: Alice, batch: Batch, *, probabilities: bool = False) -> Answer
     symbols = model.decode_symbols(resid, batch.cipher_ids, soft=False).argmax(-1)
     if not probabilities:
         return Answers(batch, model.alphabet, symbols)
-    return Answers(batch, model.alphabet, symbols, model.log_probabilities(resid, batch.cipher_ids).exp())
+    outputs = model.decode(resid, batch.cipher_ids, soft=False).argmax(-1)
+    return Answers(batch, model.alphabet, symbols, model.log_probabilities(resid, batch.cipher_ids).exp(), outputs)
 
 
 def answers(ctx: RunContext, *, probabilities: bool = False) -> Iterator[Answers]:

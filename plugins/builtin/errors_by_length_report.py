@@ -9,6 +9,8 @@ import numpy as np
 from alice import paper
 from alice.evaluate import ErrorTable, Scores
 from alice.metrics import SHORT, Estimate, bayesian_bootstrap, bin_names
+from alice.plugins.builtin import errors_by_length_solvers as others
+from alice.plugins.builtin.errors_by_length_solvers import SameTexts
 from alice.plugins.builtin.suffixes import suffixes
 from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Result, Table
@@ -48,22 +50,30 @@ class Measured:
         return np.rint(self.scores.errors * self.scores.lengths).astype(np.int64)
 
 
-def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
-    """Put the scores into a result."""
-    tables = {"short-and-long": _solver_table(measured)}
+def report(measured: Sequence[Measured], same: SameTexts | None, *, rng: np.random.Generator) -> Result:
+    """Put the scores into a result, and beside them what other solvers made of the first of the texts."""
+    solvers = same.solvers if same is not None else {}
+    tables = {"short-and-long": _solver_table(measured, same if solvers else None)}
     figures: dict[str, Figure] = {}
-    arrays: dict[str, Ints] = {}
+    arrays: dict[str, Any] = {}
     for suffix, found in zip(suffixes([found.model for found in measured]), measured, strict=True):
         tables[f"by-length{suffix}"] = _length_table(found, rng)
         figures[f"errors{suffix}"] = _errors_figure(found)
         arrays |= {f"lengths{suffix}": found.scores.lengths, f"errors{suffix}": found.errors}
+    figures["means"] = _mean_figure(measured)
+    summary, metrics = " ".join(map(_summary, measured)), _metrics(measured)
+    if same is not None and solvers:
+        summary, metrics = f"{summary}\n\n{others.told(same)}", metrics | others.metrics(same)
+        tables["same-texts"] = others.table(same)
+        figures["same-texts"] = others.figure(same)
+        arrays |= {f"solver-errors-{number}": errors for number, errors in enumerate(same.errors.values(), start=1)}
     return Result(
         title="Errors by length",
-        summary=" ".join(map(_summary, measured)),
-        caveats=CAVEATS,
-        metrics=_metrics(measured),
+        summary=summary,
+        caveats=(*others.caveats(same), *CAVEATS) if same is not None else CAVEATS,
+        metrics=metrics,
         tables=tables,
-        figures=figures | {"means": _mean_figure(measured)},
+        figures=figures,
         arrays=arrays,
     )
 
@@ -161,12 +171,13 @@ def _length_table(found: Measured, rng: np.random.Generator) -> Table:
     return Table(columns, rows, caption=caption)
 
 
-def _solver_table(measured: Sequence[Measured]) -> Table:
+def _solver_table(measured: Sequence[Measured], same: SameTexts | None) -> Table:
     """Show the paper's second table: mean error below and above 128 characters, for all solvers."""
     rows: list[tuple[Any, ...]] = []
-    for found in measured:
-        cells = [value for part in PARTS for value in found.table.mean[part].cells]
-        rows.append((found.model, "measured here", *cells))
+    rows += [(found.model, "measured here", *_cells(found.table)) for found in measured]
+    if same is not None:
+        first = f"measured here, first {same.texts}"
+        rows += [(name, first, *_cells(one)) for name, one in same.tables.items()]
     printed = {f"ALICE {name}, 85M": figures for name, figures in paper.MEAN_SER.items()}
     for name, figures in (printed | paper.OTHER_SOLVERS).items():
         rows.append((name, "the paper", *(value for figure in figures for value in _mean_and_error(figure))))
@@ -174,6 +185,10 @@ def _solver_table(measured: Sequence[Measured]) -> Table:
     columns = ("solver", "from", f"{short}, %", f"± {short}", f"{long}, %", f"± {long}")
     caption = f"Mean symbol error rate in percent of texts below {SHORT} characters and of longer ones."
     return Table(columns, rows, caption=caption)
+
+
+def _cells(table: ErrorTable) -> list[float | None]:
+    return [value for part in PARTS for value in table.mean[part].cells]
 
 
 def _mean_and_error(figure: str) -> tuple[float, float | None]:

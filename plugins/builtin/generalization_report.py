@@ -11,7 +11,7 @@ from alice.curves import smooth
 from alice.metrics import Floats
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
-from alice.reports.line_panels import Panel, line_panels
+from alice.reports.panels import Panel, line_panels
 from alice.run_records import Found, RunRecord, differences
 
 CAVEATS = (
@@ -150,16 +150,17 @@ def _final(pools: Sequence[Pool]) -> Figure:
 
 
 def _table(pools: Sequence[Pool]) -> Table:
-    columns = ("pool", "run", "steps", "training loss", "accuracy", "best accuracy", "at step", "gap")
+    columns = ("pool", "run", "steps", "training loss", "accuracy", "best accuracy", "at step", "gap", "texts")
     rows = []
     for pool in pools:
         best = int(np.argmax(pool.accuracy)) if len(pool.accuracy) else None
         at_best = (None, None) if best is None else (float(pool.accuracy[best]), int(pool.run.error.steps[best]))
         final = (int(pool.run.loss.steps[-1]), pool.final_loss, pool.final_accuracy)
-        rows.append((_words(pool.size), pool.run.name, *final, *at_best, pool.gap))
+        rows.append((_words(pool.size), pool.run.name, *final, *at_best, pool.gap, pool.run.recipe.eval_texts))
     caption = (
         "Smoothed training loss, and accuracy on unseen keys, at the end; the best accuracy on the way; and the gap, "
-        "exp(-training loss) less the accuracy, which is large where the pool is known by heart."
+        "exp(-training loss) less the accuracy, which is large where the pool is known by heart. Last, the number of "
+        "held-out texts that accuracy is measured on."
     )
     return Table(columns, rows, caption=caption)
 

@@ -33,7 +33,7 @@ def key_figure(found: Keys, shown: ShownKey) -> Figure:
             marks.append(Marks(f"{kind}, colliding" if colliding else kind, rows, key[rows], symbol, color))
     figure = key_matrix(marks, LETTERS, shaded=np.flatnonzero(~trace.seen), weights=shown.probabilities)
     verdict = "Open squares are the true key" if trace.key is not None else "The true key is not known"
-    orange = "" if found.bijective else " Orange: two letters of the text claim this plain letter."
+    orange = "" if not found.may_collide else " Orange: two letters of the text claim this plain letter."
     caption = (
         f"{found.model}, {trace.title}: the key that the model finds, over its probabilities (blue). {verdict}."
         f"{orange} Shaded rows are letters that the text does not have."

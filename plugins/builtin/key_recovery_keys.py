@@ -16,7 +16,7 @@ from alice.ratio_bootstrap import RatioBootstrap
 
 MARGINS = np.linspace(0, 1, 11)[:-1]
 """Lower ends of the bins of margins; before the first comes a bin of negative ones."""
-COLUMNS = ("text", "characters", "letters observed", "observed and right", "right of 26", "one-to-one")
+COLUMNS = ("text", "characters", "letters observed", "observed and right", "right of 26", "one-to-one", "consistent")
 """What is kept of each text."""
 PAIRS = np.stack(np.triu_indices(N_LETTERS, 1))
 """The 325 pairs of letters, (2, pairs)."""
@@ -29,7 +29,7 @@ class Keys:
     model: str
     """Name of the checkpoint."""
     bijective: bool
-    """Whether its head can only answer with permutations."""
+    """Whether its head should only answer with permutations; what it does answer is counted all the same."""
     margins: RatioBootstrap
     """Letters that are right over all, by margin, (bins,): the observed letters of all texts."""
     texts: int = 0
@@ -38,6 +38,8 @@ class Keys:
     """Of each batch, a row of COLUMNS for each text with letters."""
     collisions: Ints = field(default_factory=lambda: np.zeros((N_LETTERS, PAIRS.shape[1]), dtype=np.int64))
     """Texts in which both letters of a pair are taken for the same letter, (26, pairs)."""
+    texts_collided: int = 0
+    """Texts in which that is so for any pair."""
     summed_margins: Floats = field(default_factory=lambda: np.zeros(2))
     """Sum of the margins of wrong letters and of right ones."""
     examples: dict[int, ShownKey] = field(default_factory=dict)
@@ -48,8 +50,13 @@ class Keys:
     """How much of that is right."""
 
     @property
+    def may_collide(self) -> bool:
+        """Whether collisions are to be shown: always without a bijective head, and with one if there are any."""
+        return not self.bijective or self.texts_collided > 0
+
+    @property
     def columns(self) -> Ints:
-        """The COLUMNS, (6, texts), in the order of the texts."""
+        """The COLUMNS, (7, texts), in the order of the texts."""
         rows = np.concatenate(self.rows)
         return rows[rows[:, 0].argsort()].T
 
@@ -94,8 +101,6 @@ def measure(ctx: RunContext, wanted: int) -> Keys:
         _add(keys, found, wanted)
     if not keys.rows or not sum(map(len, keys.rows)):
         raise AliceError("no text has a letter, so there is no key to recover; check the corpus")
-    if bijective and keys.collisions.any():
-        raise AliceError(f"{ctx.checkpoint} is bijective, but gives two letters one answer; this is a bug of its head")
     return keys
 
 
@@ -104,10 +109,11 @@ def _add(keys: Keys, found: Answers, wanted: int) -> None:
     right = claims == np.arange(N_LETTERS)
     same = _collisions(claims, observed)
     np.add.at(keys.collisions, (claims[:, PAIRS[0]][same], np.nonzero(same)[1]), 1)
+    keys.texts_collided += int(same.any(1).sum())
     one_to_one = ~same.any(1) & ~((claims == OTHER) & observed).any(1)
     numbers = found.batch.index.tolist()
-    counts = (numbers, found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1), one_to_one)
-    keys.rows.append(np.stack(counts, axis=1)[observed.any(1)])
+    counts = (numbers, found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1))
+    keys.rows.append(np.stack([*counts, one_to_one, found.consistent], axis=1)[observed.any(1)])
     keys.texts += len(claims)
     _add_margins(keys, found.margins, observed, right)
     if wanted in numbers:

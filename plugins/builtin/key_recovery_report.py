@@ -22,7 +22,7 @@ CAVEATS = (
     "Only letters that a text contains count: the others are not determined by it, and whatever a model says of them "
     "is a guess. Short texts may have several solutions, so that a wrong key need not be a bad one.",
     "The key of a base or dynamic model is implied by its outputs, pooled by symbol; nothing in the model keeps it "
-    "one-to-one. A bijective model cannot collide, and a letter that it gets wrong forces another wrong one.",
+    "one-to-one. A bijective model should never collide, and a letter that it gets wrong forces another wrong one.",
     "A margin is a difference of the model's own probabilities; for the bijective head these come from a relaxed "
     "permutation with a temperature of its own, whose rows sum to one only roughly, so margins of different heads "
     "do not compare.",
@@ -35,7 +35,7 @@ Estimates = dict[str, dict[str, tuple[Estimate, ...]]]
 def report(measured: Sequence[Keys], shown: Sequence[ShownKey], *, rng: np.random.Generator) -> Result:
     """Put what was measured into a result."""
     estimates = {found.model: _estimates(found, rng) for found in measured}
-    free = {found.model: estimates[found.model] for found in measured if not found.bijective}
+    free = {found.model: estimates[found.model] for found in measured if found.may_collide}
     tables: dict[str, Table] = {"by-length": _length_table(estimates), "margins": _margin_table(measured)}
     figures: dict[str, Figure] = {}
     arrays: dict[str, Any] = {}
@@ -43,7 +43,7 @@ def report(measured: Sequence[Keys], shown: Sequence[ShownKey], *, rng: np.rando
         figures[f"key{suffix}"] = key_figure(found, one)
         tables[f"text{suffix}"] = text_table(found, one, "")
         arrays |= {f"keys{suffix}": found.columns, f"probabilities{suffix}": one.probabilities}
-        if not found.bijective:
+        if found.may_collide:
             tables[f"collisions{suffix}"] = _collision_table(found)
             arrays[f"collisions{suffix}"] = found.collisions
         if found.collided is not None:
@@ -56,7 +56,18 @@ def report(measured: Sequence[Keys], shown: Sequence[ShownKey], *, rng: np.rando
         caption = "Share of texts in which the implied key is not one-to-one"
         figures["not-one-to-one"] = _length_figure(free, 2, "keys not one-to-one, %", caption)
     summary = " ".join(_summary(found, estimates[found.model][ALL]) for found in measured)
-    return Result("Key recovery", summary, CAVEATS, _metrics(measured, estimates), None, tables, figures, arrays)
+    caveats = (*filter(None, map(_broken_head, measured)), *CAVEATS)
+    return Result("Key recovery", summary, caveats, _metrics(measured, estimates), None, tables, figures, arrays)
+
+
+def _broken_head(found: Keys) -> str:
+    """Say so if a bijective model has done what its head is made to rule out."""
+    if not found.bijective or not found.may_collide:
+        return ""
+    return (
+        f"{found.model} is bijective, but gives two letters one answer in {found.texts_collided:,} of {found.texts:,} "
+        "texts. This is a bug of its head: its outputs are not always valid."
+    )
 
 
 def _estimates(found: Keys, rng: np.random.Generator) -> dict[str, tuple[Estimate, ...]]:
@@ -75,7 +86,7 @@ def _summary(found: Keys, overall: tuple[Estimate, ...]) -> str:
         f"{found.model} recovers {accuracy:.1f} % of the key letters that a text has, "
         f"and all of them in {whole.mean:.1f} % of {accuracy.count:,} texts."
     )
-    if found.bijective:
+    if not found.may_collide:
         return f"{start} None of its keys gives two letters one meaning; this was checked."
     return f"{start} The key that its answers imply is not one-to-one in {broken:.1f} % of them."
 

@@ -40,6 +40,7 @@ def report(tallies: Sequence[Tally]) -> Result:
         figures[f"confusion{suffix}"] = _confusion_figure(found)
         tables |= {f"letters{suffix}": _letter_table(found), f"mistakes{suffix}": _mistake_table(found)}
         arrays |= {f"confusion{suffix}": found.confusion, f"error-rates{suffix}": found.wrong.ratio}
+        arrays |= {f"error-rate-draws{suffix}": found.wrong.ratio_draws}
     return Result(
         title="Letter frequency",
         summary=" ".join(map(_summary, tallies)),

@@ -36,6 +36,7 @@ def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
         for (reader, measure), found in one.found.items():
             name = f"{reader}-{measure}{suffix}"
             arrays |= {f"similarity-{name}": found.cosine, f"error-{name}": found.error, f"gain-{name}": found.layers}
+            arrays |= {f"draws-{name}": found.draws}
     return Result(
         title="N-grams by layer",
         summary=_summary(compared, letters_only=letters_only),
@@ -53,11 +54,10 @@ def _summary(compared: Sequence[Similarities], *, letters_only: bool) -> str:
     lines = []
     for one in compared:
         found = one.found["linear", "texts"]
-        low, high = found.trend_interval
         lines.append(
             f"Read by linear probes, {one.readings.model} gains most at layers {', '.join(map(str, found.layers))} for "
             f"n = 1 to {len(found.layers)} (mean over texts); Spearman's correlation of n with the layer is "
-            f"{found.trend:.2f} ({low:.2f} to {high:.2f} over texts)."
+            f"{found.trend:.2f} ({_interval(found)}{' over texts' if found.trend_interval else ''})."
         )
     return (
         f"N-grams of what each layer says are compared with those of the plaintext, over {first.texts} texts and "
@@ -73,12 +73,15 @@ def _metrics(compared: Sequence[Similarities]) -> dict[str, float | int | str]:
         of = f" of {one.readings.model}" if len(compared) > 1 else ""
         for reader, title in READERS.items():
             found = one.found[reader, "texts"]
-            low, high = found.trend_interval
-            metrics |= {
-                f"Spearman, {title}{of}": found.trend,
-                f"95 % interval, {title}{of}": f"{low:.2f} to {high:.2f}",
-            }
+            metrics |= {f"Spearman, {title}{of}": found.trend, f"95 % interval, {title}{of}": _interval(found)}
     return metrics | {"texts": compared[0].readings.texts, "texts to train on": compared[0].readings.trained_on}
+
+
+def _interval(found: Similarity) -> str:
+    if found.trend_interval is None:
+        return "a single text has no interval"
+    low, high = found.trend_interval
+    return f"{low:.2f} to {high:.2f}"
 
 
 def _figure(one: Similarities, reader: str) -> Figure:
@@ -120,16 +123,21 @@ def _each(compared: Sequence[Similarities]) -> Iterator[tuple[tuple[str, str, st
 
 
 def _gains(compared: Sequence[Similarities]) -> Table:
-    rows = [
-        (*of, *_row(compared, found.layers), *(round(value, 3) for value in (found.trend, *found.trend_interval)))
-        for of, found in _each(compared)
-    ]
+    rows = [(*of, *_row(compared, found.layers), round(found.trend, 3), *_ends(found)) for of, found in _each(compared)]
     columns = ("model", "reader", "measure", *_sizes(compared), "Spearman", "low", "high")
     caption = (
         "The layer at which each n gains most, and Spearman's correlation of n with it: 1 if it rises with every n. "
-        f"95 % of {DRAWS} reweightings of the texts lie from low to high. If all n gain most at one layer it is 0."
+        f"95 % of {DRAWS} reweightings of the texts lie from low to high, which are empty for a single text. If all n "
+        "gain most at one layer it is 0."
     )
     return Table(columns, rows, caption=caption)
+
+
+def _ends(found: Similarity) -> tuple[float | None, float | None]:
+    if found.trend_interval is None:
+        return None, None
+    low, high = found.trend_interval
+    return round(low, 3), round(high, 3)
 
 
 def _last_layer(compared: Sequence[Similarities]) -> Table:

@@ -48,8 +48,10 @@ class Similarity:
         return rank_correlation(self.layers)
 
     @cached_property
-    def trend_interval(self) -> tuple[float, float]:
-        """The interval of that correlation over the reweightings."""
+    def trend_interval(self) -> tuple[float, float] | None:
+        """The interval of that correlation over the reweightings; None for a single text, which has but one weight."""
+        if max(self.texts) < 2:
+            return None
         different, which = np.unique(gain_layers(self.draws), axis=0, return_inverse=True)  # most of them are alike
         low, high = np.percentile(np.array([*map(rank_correlation, different)])[which.ravel()], INTERVAL)
         return float(low), float(high)

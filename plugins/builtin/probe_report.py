@@ -9,7 +9,7 @@ from alice.metrics import Estimate, Floats, bayesian_bootstrap
 from alice.plugins.builtin.probe_training import Reading, Readings
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import layer_curve
-from alice.reports.line_panels import Panel, line_panels
+from alice.reports.panels import Panel, line_panels
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}
 COLUMNS = (

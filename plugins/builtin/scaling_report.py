@@ -13,7 +13,7 @@ from alice.metrics import Floats
 from alice.presets import CPU_SIZES, PAPER_SIZES, Size, model_config
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import DERIVED
-from alice.reports.line_panels import Panel, line_panels
+from alice.reports.panels import Panel, line_panels
 from alice.run_records import Found, RunRecord, differences
 
 SIZE_FIELDS = ("d_model", "n_layers", "n_heads", "d_mlp", "hyper_layers", "hyper_heads", "cross_heads")

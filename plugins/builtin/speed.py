@@ -5,7 +5,7 @@ Not to be trusted across machines, nor on one that is busy with something else: 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
@@ -37,14 +37,18 @@ class Speed:
         metadata={"help": "Join the texts and cut them into ciphers of so many characters.  [default: as they are]"},
     )
     classical: int = field(default=12, metadata={"help": "Texts for the classical solvers; 0 leaves them out."})
-    climbs: int = field(default=100, metadata={"help": "Hill climbs of a classical solver for one text, at most."})
-    training_texts: int = field(
-        default=10_000, metadata={"help": "Texts of the training side to count quadgrams in, for the hill climber."}
+    climbs: int = field(
+        default=100,
+        metadata={"help": "Starts of a classical solver that climbs from random keys for one text, at most."},
+    )
+    training_texts: int | None = field(
+        default=None,
+        metadata={"help": "Training texts that a solver may learn from, at most.  [default: as many as it asks for]"},
     )
 
     def __post_init__(self) -> None:
         for name in ("samples", "rounds", "training_texts"):
-            if getattr(self, name) < 1:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} leaves nothing to measure with; give 1 or more")
         if not self.seconds >= 0:
             raise AliceError(f"seconds={self.seconds} is no time; give 0 or more")
@@ -66,12 +70,8 @@ class Speed:
             self._check_length(ctx, self.length)
         texts = whole if self.length is None else whole.joined(self.length)
         timings = time_models(texts, rounds=self.rounds, seconds=self.seconds)
-        training = whole.training_texts(self.training_texts) if self.classical else []
-        compared = (
-            compare(texts.sample(self.classical), training, climbs=self.climbs, seconds=self.seconds)
-            if self.classical
-            else None
-        )
+        limits: dict[str, Any] = {"training": self.training_texts, "climbs": self.climbs, "seconds": self.seconds}
+        compared = compare(texts.sample(self.classical), whole, **limits) if self.classical else None
         offered = sum(len(batch) for batch in texts.batches)
         return report(timings, compared, offered=offered, length=self.length, rng=ctx.rng)
 

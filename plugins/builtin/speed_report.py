@@ -6,8 +6,9 @@ import numpy as np
 
 from alice.metrics import Floats, Spread, bayesian_bootstrap, spread
 from alice.paper_speed import CIPHERS, LETTERS_EACH, SPEEDS
+from alice.plugins.builtin.solver_runs import Solved
 from alice.plugins.builtin.speed_models import Pass, Timing
-from alice.plugins.builtin.speed_solvers import Comparison, Solved
+from alice.plugins.builtin.speed_solvers import Comparison
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
 
@@ -23,7 +24,7 @@ CAVEATS = (
 IDLE = 0.9
 """Share of a core that one thread has on a machine with nothing else to do; below this it had other work."""
 SOLVER_CAVEAT = (
-    "The classical solvers climb to a limit and are written in Python; a compiled one may be faster. "
+    "The classical solvers keep to a limit and are written in Python; a compiled one may be faster. "
     "Few texts are solved, so the errors are rough, and a solver whose time was up had fewer than the others."
 )
 
@@ -196,20 +197,20 @@ def _model_figure(timings: Sequence[Timing]) -> Figure:
 
 def _solver_table(compared: Comparison, rng: np.random.Generator) -> Table:
     model = compared.solved[0]
-    columns = ("solver", "batch", "threads", "texts", "letters/s", "SER", "error", "texts wrong")
+    columns = ("solver", "learned from", "threads", "texts", "letters/s", "SER", "error", "texts wrong")
     rows = [
         (
-            *(one.solver, 1, 1, len(one.errors), one.speed, *_percent(one.errors, rng)),
+            *(one.solver, one.learned or None, 1, len(one.errors), one.speed, *_percent(one.errors, rng)),
             int((one.errors > 0).sum()),
             float(100 * model.errors[: len(one.errors)].mean()),
         )
         for one in compared.solved
     ]
     caption = (
-        f"All solvers on the first of the same {compared.offered} ciphertexts. A classical solver makes at most "
-        f"{_counted(compared.climbs, 'climb')} a text; hill climbing knows quadgrams of {compared.training} training "
-        "texts, subbreaker those that it comes with. SER in percent, with its standard error. A text is wrong if any "
-        "character is."
+        f"All solvers on the first of the same {compared.offered} ciphertexts, one at a time. Learned from: training "
+        "texts that it counted n-grams in for this run; blank where it came with its knowledge. One that starts from "
+        f"random keys makes at most {_counted(compared.climbs, 'climb')} a text. SER in percent, with its standard "
+        "error. A text is wrong if any character is."
     )
     return Table((*columns, f"SER of {model.solver} on these"), rows, caption=caption)
 

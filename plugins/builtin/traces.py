@@ -13,7 +13,7 @@ from alice.batch import Batch
 from alice.cipher import N_LETTERS, invert, random_keys
 from alice.errors import AliceError
 from alice.plugins.context import RunContext
-from alice.solve import read
+from alice.solution import read
 
 Ints = NDArray[np.int64]
 

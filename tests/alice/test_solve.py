@@ -5,7 +5,8 @@ from tiny import tiny
 from alice.alphabet import ENGLISH
 from alice.cipher import Key
 from alice.model import Alice
-from alice.solve import UNICITY_DISTANCE, read, solve
+from alice.solution import UNICITY_DISTANCE, read
+from alice.solve import solve
 
 
 def knows_the_key(key: Key) -> Alice:

@@ -163,6 +163,13 @@ def test_the_corpus_of_a_plugin_comes_before_files_and_built_ins(tiny_alice):
     assert opened == [tiny_alice.alphabet]
 
 
+@pytest.mark.parametrize(("written", "meant"), [("limericks", "limerick"), ("quots", "quotes")])
+def test_a_misspelt_corpus_is_answered_with_the_nearest_of_plugins_and_built_ins(tiny_alice, written, meant):
+    corpora = {"limerick": lambda alphabet: ["FROM A PLUGIN"], "proverbs": lambda alphabet: []}
+    with pytest.raises(AliceError, match=f"there is no corpus '{written}', .*; did you mean '{meant}'\\?"):
+        RunContext.open(tiny_alice, data=written, corpora=corpora)
+
+
 def test_an_unfinished_corpus_is_closed_before_the_program_ends():
     program = (
         "from alice.alphabet import ENGLISH; from alice.plugins.sample import open_pool\n"

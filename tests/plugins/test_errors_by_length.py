@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from handmade import leave_letters_alone, reader
+from tiny import tiny
 from workbench import save_checkpoint, save_texts
 
 from alice import paper
+from alice.alphabet import LETTERS
 from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.errors_by_length import ErrorsByLength
 from alice.plugins.builtin.errors_by_length_report import error_counts, group_names
+from alice.plugins.conformance import tiny_texts
 
 
 @pytest.fixture
@@ -79,9 +82,55 @@ def test_without_long_texts_their_cells_are_empty(monkeypatch):
     assert "0.00 % in texts of <128 characters and unknown" in result.summary
 
 
-def test_no_samples_are_refused():
-    with pytest.raises(AliceError, match="leaves no text"):
-        ErrorsByLength(samples=0)
+def test_solvers_are_measured_on_the_same_texts_as_the_models_and_beside_them(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    solvers = {"perfect": lambda setup: str, "base": lambda setup: lambda text: text.replace("A", "X")}
+    solvers["broken"] = lambda setup: lambda text: text[1:]
+    texts = ["ACAC", "BACACACA", "BBBACACA", "ACDEFGHIJB" * 13]
+    ctx = RunContext.open(reader(B="A"), data=texts, split="all", solvers=solvers)
+    result = ErrorsByLength(solver=("perfect", "base", "broken"), solver_texts=2).run(ctx)
+    table = result.tables["same-texts"]
+    assert list(table.columns[::2]) == ["length", "base", "perfect", "base (solver)"]
+    rows = {row[0]: row for row in table.rows}
+    assert list(rows) == ["[0,32)", "<128", "all"]
+    assert rows["all"][1] == 2
+    assert rows["all"][2::2] == (pytest.approx(100 / 16), 0, pytest.approx(100 * (2 / 4 + 4 / 8) / 2))
+    both = [row for row in result.tables["short-and-long"].rows if row[1] == "measured here, first 2"]
+    assert [row[0] for row in both] == ["base", "perfect", "base (solver)"]
+    assert "On the first 2 texts alone the mean SER is: base 6.25 %, perfect 0.00 %" in result.summary
+    assert result.caveats[0].startswith("broken is not here: the solver 'broken' answered 3 characters")
+    assert (result.metrics["SER of perfect, first 2, %"], result.metrics["SER of base, first 2, %"]) == (0, 6.25)
+    assert [trace.name for trace in result.figures["same-texts"].figure.data] == ["base", "perfect", "base (solver)"]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_model_of_another_alphabet_is_said_to_have_other_texts(broken):
+    answer = (lambda text: text[1:]) if broken else str
+    models = tiny("base"), tiny("bijective", symbols=LETTERS + " .")
+    ctx = RunContext.open(*models, data=tiny_texts(4), split="all", solvers={"mine": lambda setup: answer})
+    result = ErrorsByLength(solver=("mine",)).run(ctx)
+    told = any(caveat.startswith("bijective has another alphabet than base") for caveat in result.caveats)
+    assert told == ("same-texts" in result.tables) == (not broken)
+
+
+def test_without_solvers_the_report_is_of_the_models_alone(result):
+    # All texts of the fixture are the context's own, so that beam has none to learn from.
+    assert "beam is not here: no text of the training side is left" in result.caveats[0]
+    assert "same-texts" not in result.tables
+    assert "measured here, first" not in str(result.tables["short-and-long"].rows)
+
+
+def test_an_unknown_solver_is_refused_before_anything_is_read(run_context):
+    with pytest.raises(AliceError, match="no solver 'beem'; did you mean 'beam'"):
+        ErrorsByLength(solver=("beem",)).run(run_context)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"), [({"samples": 0}, "leaves no text"), ({"solver_texts": -1}, "no number of texts")]
+)
+def test_options_that_make_no_sense_are_refused(options, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        ErrorsByLength(**options)
 
 
 def test_it_keeps_the_rules_of_an_analysis(check_analysis):
@@ -93,7 +142,12 @@ def test_the_command_line_runs_it(tmp_path, monkeypatch):
     save_checkpoint(tmp_path / "model")
     save_texts(tmp_path / "texts.txt")
     arguments = ["--ckpt", "model", "--data", "texts.txt", "--split", "all", "--samples", "7"]
+    arguments += ["--solver", "hill-climbing", "--solver-texts", "3"]
     done = CliRunner().invoke(main, ["run", "errors-by-length", *arguments])
     assert done.exit_code == 0, done.output
     folder = Path(done.stdout.splitlines()[-1]).parent
-    assert json.loads((folder / "result.json").read_text())["provenance"]["options"] == {"samples": 7}
+    assert json.loads((folder / "result.json").read_text())["provenance"]["options"] == {
+        "samples": 7,
+        "solver": ["hill-climbing"],
+        "solver_texts": 3,
+    }

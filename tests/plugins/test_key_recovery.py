@@ -74,7 +74,7 @@ def test_the_bijective_key_is_a_permutation_and_the_report_says_so(monkeypatch):
     assert "not-one-to-one" not in result.figures
 
 
-def test_a_bijective_model_that_collides_gets_no_report(monkeypatch):
+def test_a_bijective_model_that_collides_is_counted_and_told_of_first(monkeypatch):
     leave_letters_alone(monkeypatch)
     model = reader("bijective")
 
@@ -83,11 +83,13 @@ def test_a_bijective_model_that_collides_gets_no_report(monkeypatch):
         perm[:, B] = perm[:, A]
         return perm
 
-    with (
-        model.hooks(fwd_hooks=[("head.hook_perm", collide)]),
-        pytest.raises(AliceError, match="two letters one answer"),
-    ):
-        KeyRecovery().run(context(model))
+    with model.hooks(fwd_hooks=[("head.hook_perm", collide)]):
+        result = KeyRecovery().run(context(model))
+    assert result.metrics["not one-to-one, %"] == pytest.approx(100 / 3)
+    assert "gives two letters one answer in 1 of 3 texts" in result.caveats[0]
+    assert "None of its keys" not in result.summary
+    assert {"collisions", "collision-example"} <= result.tables.keys()
+    assert "not-one-to-one" in result.figures
 
 
 def test_a_bijective_model_over_all_symbols_may_take_a_letter_for_a_mark():

@@ -99,6 +99,19 @@ def test_texts_without_ngrams_are_left_out_and_counted():
     assert table.rows == (("mine", 1, 2, 0), ("mine", 2, 2, 0), ("mine", 3, 1, 1))
 
 
+def test_a_single_text_has_no_interval_and_says_so():
+    one = compare(
+        readings(encoded("A BEE SEES"), [[text] for text in encoded("ABEESEES  ", "A BEE SEES")]),
+        2,
+        np.random.default_rng(0),
+    )
+    result = report([one], letters_only=False)
+    assert {found.trend_interval for found in one.found.values()} == {None}
+    assert "(a single text has no interval)." in result.summary
+    assert result.metrics[f"95 % interval, {READERS['linear']}"] == "a single text has no interval"
+    assert all(row[-2:] == (None, None) for row in result.tables["gains"].rows)
+
+
 def test_letters_only_leaves_out_the_places_where_the_plaintext_has_none():
     whole = readings(encoded("A B.", "C"), [encoded("AXB.", "."), encoded("A BC", "C")])
     letters = whole.letters_only()
@@ -181,7 +194,7 @@ def test_the_report_says_where_each_n_gains_most_and_how_sure_that_is():
     assert result.tables["gains"].rows[0] == ("mine", "linear", "texts", *range(1, 9), 1, 1, 1)
     figure = result.figures["linear-probe"]
     assert len(figure.data.rows) == 2 * 9 * 8
-    left, right = figure.figure.data[:2]
+    left, right = figure.figure.data[:16:8]
     assert right.y == pytest.approx(np.diff(left.y))
     assert (left.xaxis, right.xaxis) == ("x", "x2")
 

@@ -37,6 +37,14 @@ def test_training_texts_never_hold_the_contexts_own(tiny_alice, split):
     assert ctx.training_texts(20) == []
 
 
+def test_training_texts_hold_no_other_version_of_the_contexts_own(tiny_alice):
+    first, *others = [text for text in tiny_texts(12) if not is_test(text)]
+    versions = [first.replace(" ", ", "), first.replace(" ", "; "), first + "!", first + "?"]
+    ctx = RunContext.open(tiny_alice, data=[first, *versions, *others], split="all").sample(1)
+    assert ctx.training_texts(2) == others[:2]  # and no fewer than there are
+    assert ctx.training_texts(100) == others
+
+
 def test_provenance_tells_how_many_training_texts_were_read(tiny_alice):
     ctx = RunContext.open(tiny_alice, data=tiny_texts(300)).sample(2)
     assert ctx.batches

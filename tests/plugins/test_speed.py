@@ -15,13 +15,15 @@ from alice.cli import main
 from alice.errors import AliceError
 from alice.evaluate import score
 from alice.plugins import RunContext
+from alice.plugins.builtin.solver_runs import ciphertexts, solve_all
 from alice.plugins.builtin.speed import Speed
 from alice.plugins.builtin.speed_models import Timing, read_once, time_models
 from alice.plugins.builtin.speed_report import cores_of, share_of, speeds_of
-from alice.plugins.builtin.speed_solvers import ciphertexts, compare, solve_all
+from alice.plugins.builtin.speed_solvers import compare
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.reports.archive import fingerprint
 
+NO_TIME = {"training": None, "climbs": 1, "seconds": 0}
 QUICK = {"rounds": 1, "classical": 2, "climbs": 1, "training_texts": 20}
 
 
@@ -109,11 +111,11 @@ def test_a_round_that_would_take_too_long_has_fewer_texts(clock):
 
 def test_a_solver_gets_no_further_text_when_its_time_is_up(clock):
     texts = [("ABC D.", "XYZ W."), ("AB", "XY"), ("A", "X"), ("B", "Y")]
-    whole = solve_all(lambda text: "XYZ Q."[: len(text)], texts, name="mine", kind="classical")
+    whole = solve_all(lambda text: "XYZ Q."[: len(text)], texts, name="mine")
     assert whole.errors.tolist() == [1 / 6, 0, 0, 1]
     assert whole.letters.tolist() == [4, 2, 1, 1]
     assert whole.speed == 8 / 4
-    short = solve_all(lambda text: text, texts, name="mine", kind="classical", seconds=1)
+    short = solve_all(lambda text: text, texts, name="mine", seconds=1)
     assert len(short.errors) == 2
 
 
@@ -123,21 +125,23 @@ def test_all_solvers_get_the_ciphertexts_of_the_context_in_order():
     pairs = ciphertexts(ctx)
     assert [plain for _, plain in pairs] == texts
     assert all(cipher != plain and len(cipher) == len(plain) for cipher, plain in pairs)
-    model, *_ = compare(ctx, [], climbs=1, seconds=0).solved
+    model, *_ = compare(ctx, ctx, **NO_TIME).solved
     assert model.errors == pytest.approx(score(ctx.model, ctx.batches).errors)
 
 
 def test_a_solver_that_is_not_there_is_said_to_be_missing(monkeypatch):
-    monkeypatch.setattr("alice.plugins.builtin.speed_solvers.has_subbreaker", lambda: False)
-    found = compare(tiny_context(tiny("base"), texts=2), [], climbs=1, seconds=0)
+    monkeypatch.setattr("alice.installed_solvers.has_subbreaker", lambda: False)
+    ctx = tiny_context(tiny("base"), texts=2)
+    found = compare(ctx, ctx, **NO_TIME)
     assert [one.kind for one in found.solved] == ["model"]
-    assert "No text of the training side is left" in found.missing[0]
-    assert "pip install 'alice-interp[solvers]'" in found.missing[1]
+    assert "beam is not here: no text of the training side is left" in found.missing[0]
+    assert "hill-climbing is not here: no text of the training side is left" in found.missing[1]
+    assert "pip install 'alice-interp[solvers]'" in found.missing[2]
 
 
 def test_a_model_of_another_alphabet_is_left_out_of_the_comparison():
     ctx = tiny_context(tiny("base"), tiny("bijective", symbols=LETTERS + " ."), texts=2)
-    found = compare(ctx, [], climbs=1, seconds=0)
+    found = compare(ctx, ctx, **NO_TIME)
     assert [one.solver for one in found.solved if one.kind == "model"] == ["base"]
     assert "bijective has another alphabet" in found.missing[0]
 
@@ -146,12 +150,11 @@ def test_the_report_has_a_row_for_each_setting_and_solver(clock):
     result = Speed(samples=12, seconds=1000, **QUICK).run(tiny_context(tiny("base"), tiny("bijective"), texts=60))
     assert [row[0] for row in result.tables["models"].rows] == ["base", "base", "bijective", "bijective"]
     assert [row[7] for row in result.tables["models"].rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
-    assert [row[0] for row in result.tables["solvers"].rows][:3] == ["base", "bijective", "hill climbing"]
+    assert [row[0] for row in result.tables["solvers"].rows][:4] == ["base", "bijective", "beam", "hill-climbing"]
+    assert [row[1] for row in result.tables["solvers"].rows][:4] == [None, None, 20, 20]
     assert result.headline_metric()[0] == "letters/s of base, batches, 1 core"
     assert any("one thread had only 0.50 of a core" in caveat for caveat in result.caveats)
-    assert (
-        "at most 1 climb a text; hill climbing knows quadgrams of 20 training texts" in result.tables["solvers"].caption
-    )
+    assert "makes at most 1 climb a text" in result.tables["solvers"].caption
 
 
 def test_texts_can_be_joined_to_ciphers_of_one_length(clock):

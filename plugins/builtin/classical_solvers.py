@@ -1,0 +1,56 @@
+"""The solvers `beam`, `hill-climbing` and `subbreaker`: baselines without a network."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from alice.errors import AliceError
+from alice.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from alice.char_ngrams import CharNgrams
+    from alice.plugins.solvers import Solver, SolverOpener, SolverSetup
+
+BEAM_TEXTS = 50_000
+"""Training texts in which the n-grams of the beam search are counted."""
+CLIMBER_TEXTS = 10_000
+"""The same for the hill climber, whose n-grams are shorter."""
+
+
+def open_beam(setup: "SolverSetup") -> "Solver":
+    """Return the beam search over 6-grams of the training side."""
+    from alice.beam import ORDER, BeamSearch
+
+    return BeamSearch(_count(setup, BEAM_TEXTS, ORDER)).solve
+
+
+def open_hill_climbing(setup: "SolverSetup") -> "Solver":
+    """Return the hill climber over quadgrams of the training side."""
+    import numpy as np
+
+    from alice.classical import ORDER, HillClimber
+
+    climber = HillClimber(_count(setup, CLIMBER_TEXTS, ORDER), climbs=setup.tries)
+    return lambda ciphertext: climber.solve(ciphertext, np.random.default_rng(setup.seed))
+
+
+def open_installed(setup: "SolverSetup") -> "Solver":
+    """Return subbreaker, if it is installed."""
+    from alice.installed_solvers import SUBBREAKER, has_subbreaker, open_subbreaker
+
+    if not has_subbreaker():
+        raise AliceError(f"{SUBBREAKER} is not installed; pip install 'alice-interp[solvers]' adds it")
+    return open_subbreaker(climbs=setup.tries, seed=setup.seed)
+
+
+def _count(setup: "SolverSetup", texts: int, order: int) -> "CharNgrams":
+    from alice.char_ngrams import CharNgrams
+
+    if not (training := setup.training_texts(texts)):
+        raise AliceError("no text of the training side is left to count n-grams in; give data with more texts")
+    return CharNgrams.count(training, order)
+
+
+@hookimpl
+def register_solvers() -> "Mapping[str, SolverOpener]":
+    """Add the solvers."""
+    return {"beam": open_beam, "hill-climbing": open_hill_climbing, "subbreaker": open_installed}

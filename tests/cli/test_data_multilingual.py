@@ -1,0 +1,103 @@
+"""`data prepare --multilingual` from sources whose segments can be told."""
+
+import csv
+import gzip
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from alice.cli import main
+from alice.corpus import open_corpus
+from alice.split import is_test, select
+
+
+def run(*args):
+    return CliRunner().invoke(main, ["data", "prepare", "--multilingual", *map(str, args)], catch_exceptions=False)
+
+
+def rows_of(file):
+    opener = gzip.open if file.suffix == ".gz" else open
+    with opener(file, "rt", newline="") as lines:
+        return list(csv.reader(lines))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three languages of 10, 30 and 20 rows; a Latin one has 25 characters as letters and spaces."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    for code, word, count in (("la", "Lún a", 10), ("en", "Moo-n", 30), ("nl", "MA'AN.E", 20)):
+        rows = (f"{word}, nūmber {chr(97 + row // 10)}{chr(97 + row % 10)} of a text!" for row in range(count))
+        (folder / f"{code}.txt").write_text("\n".join(rows))
+    return folder
+
+
+def test_every_language_has_as_many_segments_as_the_smallest_allows(folder, tmp_path):
+    done = run(folder, "--segments", 40, "--out", tmp_path / "out.csv")
+    assert done.exit_code == 0
+    header, *rows = rows_of(tmp_path / "out.csv")
+    assert header == ["text", "language"]
+    assert [language for _, language in rows] == ["en", "la", "nl"] * (len(rows) // 3)
+    assert rows[1][0] == "LUN A NUMBER AA OF A TEXT LUN A NUMBER AB"
+    assert rows[2][0].startswith("MAAN E NUMBER AA")  # an apostrophe leaves nothing behind, a stop a space
+    assert all(40 <= len(text) < 50 for text, _ in rows)
+    assert len(rows) == 18  # 259 characters of Latin make six segments of 41 to 43 with a space after each
+    assert "la Latin 10 0 6" in {" ".join(line.split()) for line in done.stdout.splitlines()}
+    assert f"18 segments written to {tmp_path / 'out.csv'}" in done.stdout
+
+
+def test_the_limit_is_for_each_language(folder, tmp_path):
+    run(folder, "--segments", 40, "--limit", 2, "--out", tmp_path / "out.csv.gz")
+    assert [language for _, language in rows_of(tmp_path / "out.csv.gz")[1:]] == ["en", "la", "nl"] * 2
+
+
+def test_without_options_segments_are_as_long_as_in_the_paper(folder, tmp_path):
+    run(folder, "--out", tmp_path / "out.csv")
+    (_, *rows) = rows_of(tmp_path / "out.csv")
+    assert len(rows) == 3
+    assert all(256 <= len(text) < 266 for text, _ in rows)
+
+
+def test_the_file_is_a_corpus_whose_test_side_was_the_test_side(folder, tmp_path):
+    for side in ("all", "train", "test"):
+        run(folder, "--segments", 30, "--split", side, "--out", tmp_path / f"{side}.csv")
+    whole = [text for text, _ in rows_of(tmp_path / "all.csv")[1:]]
+    corpus = open_corpus(str(tmp_path / "all.csv"))
+    assert list(corpus) == whole
+    assert list(select(corpus, "test")) == [text for text in whole if is_test(text)]
+    assert not any(is_test(text) for text, _ in rows_of(tmp_path / "train.csv")[1:])
+
+
+def test_sources_are_named_one_by_one_and_replace_those_of_the_folder(folder, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text("terra et mare " * 30)
+    done = run(folder, "--source", f"la={other}", "--out", tmp_path / "out.csv", "--json")
+    counts = json.loads(done.stdout)
+    assert counts["languages"]["la"]["source"] == str(other)
+    assert counts["written"] == 3
+    done = run("--source", f"la={other}", "--source", f"it={other}", "--out", tmp_path / "two.csv", "--json")
+    assert list(json.loads(done.stdout)["languages"]) == ["it", "la"]
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["--out", "out.csv"], "needs two languages or more"),
+        (["sources", "--out", "out.txt"], "out.txt ends neither in .csv nor in .csv.gz"),
+        (["sources", "--segments", "5000", "--out", "out.csv"], "not every language has a segment of 5000 characters"),
+        (["sources", "--source", "fr=nowhere.txt", "--out", "out.csv"], "there is no file nowhere.txt"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_leaves_no_file(folder, monkeypatch, args, complaint):
+    monkeypatch.chdir(folder.parent)
+    done = run(*args)
+    assert done.exit_code == 1
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in folder.parent.iterdir()] == ["sources"]
+
+
+def test_a_source_of_a_language_needs_the_flag(tmp_path):
+    done = CliRunner().invoke(main, ["data", "prepare", "--source", "la=a.txt", "--out", str(tmp_path / "out.txt")])
+    assert "--source is for --multilingual" in done.stderr

@@ -1,0 +1,42 @@
+from dataclasses import replace
+
+import pytest
+from tiny import tiny
+
+from alice.plugins.builtin.answers import answer
+from alice.plugins.conformance import tiny_context
+
+
+@pytest.fixture(params=["base", "bijective", "dynamic"])
+def found(request):
+    ctx = tiny_context(tiny(request.param), texts=40)
+    return answer(ctx.model, max(ctx.batches, key=len), probabilities=True)
+
+
+def test_every_model_answers_a_symbol_alike_everywhere(found):
+    assert found.consistent.tolist() == [True] * len(found.batch)
+
+
+def test_one_other_answer_is_noticed_in_its_text_alone(found):
+    ids = found.batch.cipher_ids
+    row = 1
+    place = next(
+        place for place in range(ids.shape[1]) if int((ids[row] == ids[row, place]).sum()) > 1 and ids[row, place]
+    )
+    outputs = found.outputs.clone()
+    outputs[row, place] += 1
+    expected = [number != row for number in range(len(ids))]
+    assert replace(found, outputs=outputs).consistent.tolist() == expected
+
+
+def test_what_stands_in_the_padding_does_not_count(found):
+    outputs = found.outputs.clone()
+    padding = ~found.batch.mask
+    assert padding.any()
+    outputs[padding] = (outputs[padding] + padding.nonzero()[:, 1]) % 7
+    assert replace(found, outputs=outputs).consistent.all()
+
+
+def test_without_outputs_there_is_nothing_to_say(found):
+    with pytest.raises(ValueError, match="without outputs"):
+        _ = replace(found, outputs=None).consistent

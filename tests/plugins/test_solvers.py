@@ -1,0 +1,173 @@
+"""Solvers of plugins: they are found, asked, and told off in one sentence."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from tiny import tiny
+from workbench import write_plugin
+
+from alice.cli import main
+from alice.errors import AliceError
+from alice.plugins import RunContext
+from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, register_solvers
+from alice.plugins.builtin.solver_runs import run_solvers
+from alice.plugins.conformance import tiny_texts
+from alice.plugins.manager import build
+from alice.plugins.solvers import SolverSetup, open_solver, solvers_of
+
+SOURCE = """
+    from alice.plugins import hookimpl
+
+    def open_caesar(setup):
+        return lambda text: "".join(chr((ord(c) - 68) %% 26 + 65) if c.isalpha() else c for c in text)
+
+    @hookimpl
+    def register_solvers():
+        return {%r: open_caesar}
+"""
+SETUP = SolverSetup(lambda count: tiny_texts(200)[:count])
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+
+
+def answering(answer):
+    return {"mine": lambda setup: lambda text: answer}
+
+
+def failing(*_):
+    raise ValueError("two\nlines")
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(main, [*map(str, arguments)], input=stdin)
+
+
+def test_a_solver_of_a_file_is_found_and_one_whose_name_is_taken_is_refused(tmp_path):
+    good = write_plugin(tmp_path / "good.py", source=SOURCE % "caesar")
+    thief = write_plugin(tmp_path / "thief.py", source=SOURCE % "beam")
+    plugins = build(files=[good, thief])
+    assert plugins.solvers.keys() == {"beam", "hill-climbing", "subbreaker", "caesar"}
+    (broken,) = plugins.broken
+    assert broken.error.startswith("two plugins register the solver 'beam': classical_solvers (built-in")
+    assert broken.solvers == {}
+
+
+def test_solvers_must_come_as_a_dict_of_functions(tmp_path):
+    source = "from alice.plugins import hookimpl\n@hookimpl\ndef register_solvers(): return {'a': 3}"
+    (broken,) = build(files=[write_plugin(tmp_path / "odd.py", source=source)]).broken
+    assert broken.error == "register_solvers must return a dict from names to functions that open a solver"
+
+
+@pytest.mark.parametrize(
+    ("solvers", "complaint"),
+    [
+        ({"mine": failing}, "solver 'mine' could not be made ready: ValueError: two lines"),
+        ({"mine": lambda setup: None}, "solver 'mine' is None, which cannot be called"),
+        ({"mine": lambda setup: failing}, "solver 'mine' failed on 'ABC': ValueError: two lines"),
+        (answering("AB"), "solver 'mine' answered 2 characters to a ciphertext of 3 characters"),
+        (answering(None), "solver 'mine' answered None to a ciphertext of 3"),
+        ({"mien": failing}, "no solver 'mine'; did you mean 'mien'"),
+        ({"zzz": failing}, "no solver 'mine'; there are zzz"),
+    ],
+)
+def test_whatever_goes_wrong_in_a_solver_is_one_sentence(solvers, complaint):
+    with pytest.raises(AliceError, match=complaint) as error:
+        open_solver("mine", solvers, SETUP)("ABC")
+    assert "\n" not in str(error.value)
+
+
+def test_a_context_has_the_solvers_it_is_given_or_those_that_are_built_in():
+    mine = answering("")
+    texts = tiny_texts(3)
+    assert solvers_of(RunContext.open(tiny("base"), data=texts, split="all", solvers=mine).sample(1)) is mine
+    assert solvers_of(RunContext()).keys() == register_solvers().keys()
+
+
+def test_a_solver_that_fails_is_told_and_the_others_go_on():
+    learned = []
+
+    def open_honest(setup):
+        learned.extend(setup.training_texts(5))
+        return lambda text: "X" * len(text)
+
+    solvers = {"bad": lambda setup: failing, "honest": open_honest}
+    ctx = RunContext.open(tiny("base"), data=tiny_texts(40), split="all", solvers=solvers).sample(4)
+    (solved,), (failed,) = run_solvers(ctx, [("AB", "XB"), ("CD", "XX")], solvers, training=3)
+    assert failed == "bad is not here: the solver 'bad' failed on 'AB': ValueError: two lines."
+    assert (solved.solver, solved.errors.tolist(), solved.learned) == ("honest", [0.5, 0], 3)
+    assert len(learned) == 3
+    assert not set(learned) & set(ctx.texts.texts)
+
+
+@pytest.mark.parametrize("name", ["beam", "hill-climbing"])
+def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_there_are_none(name):
+    solver = open_solver(name, register_solvers(), SETUP)
+    plain = "THEY SAID THAT ONE WORD WAS NOT WHAT YOU HAD FOR EACH OTHER WHEN THERE WERE FEW."
+    cipher = plain.translate(str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "QWERTYUIOPASDFGHJKLZXCVBNM"))
+    answer = solver(cipher)
+    assert sum(said == meant for said, meant in zip(answer, plain, strict=True)) > 0.8 * len(plain)
+    with pytest.raises(AliceError, match="no text of the training side is left"):
+        open_solver(name, register_solvers(), SolverSetup(lambda count: []))
+
+
+def test_subbreaker_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr("alice.installed_solvers.has_subbreaker", lambda: False)
+    with pytest.raises(AliceError, match="pip install 'alice-interp"):
+        open_solver("subbreaker", register_solvers(), SETUP)
+
+
+def test_solve_takes_the_solver_of_a_plugin_and_keeps_case_and_foreign_characters(tmp_path):
+    file = write_plugin(tmp_path / "caesar.py", source=SOURCE % "caesar")
+    result = run("solve", "Khoor, zruog — «5 Fdhvdu»", "--solver", "caesar", "--plugin", file, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["plaintext"] == "Hello, world — «5 Caesar»"
+    assert (found["key"]["K"], found["confidence"], found["layers"]) == ("H", {}, [])
+    assert "more than one solution" in found["note"]
+    shown = run("solve", "-", "--solver", "caesar", "--plugin", file, stdin="Khoor\n123\n").stdout.splitlines()
+    assert shown[0] == "Hello"
+    assert [line.split()[0] for line in shown[1:3]] == ["cipher", "plain"]
+    assert "confidence" not in "".join(shown)
+    assert any(line.startswith("not solved: there is no letter") for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["A", "--solver", "baem"], "there is no solver 'baem'; did you mean 'beam'?"),
+        (["A", "--solver", "beam", "--layers"], "works without a model, so it has no --layers"),
+        (["A", "--solver", "beam", "--ckpt", "base"], "works without a model, so it has no --ckpt"),
+        (["A", "--plugin", "x.py"], "choose one with --solver"),
+        (["123", "--solver", "subbreaker"], "there is no letter to solve"),
+    ],
+)
+def test_solve_refuses_what_does_not_go_together(arguments, complaint, monkeypatch):
+    monkeypatch.setattr("alice.plugins.builtin.classical_solvers.open_installed", lambda setup: failing)
+    result = run("solve", *arguments)
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert result.stdout == ""
+
+
+def test_the_help_says_how_much_the_built_in_ones_learn_from():
+    told = " ".join(run("solve", "--help").output.split())
+    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training side of quotes" in told
+
+
+def test_solving_without_a_model_does_not_import_torch(tmp_path):
+    file = write_plugin(tmp_path / "caesar.py", source=SOURCE % "caesar")
+    program = (
+        "import sys; from alice.cli import main\n"
+        f"try: main(['solve', 'KHOOR', '--solver', 'caesar', '--plugin', {str(file)!r}])\n"
+        "except SystemExit as end: assert not end.code\n"
+        "assert not {'torch', 'transformer_lens'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("HELLO\n")
