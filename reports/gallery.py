@@ -114,6 +114,8 @@ def _entry(folder: Path) -> Entry:
     try:
         if not (folder / RESULT).is_file():
             raise AliceError(f"it has no {RESULT}: it is not complete, or no run at all")
+        if not (folder / RESULT).resolve().is_relative_to(folder.parent.resolve()):
+            raise AliceError("it is a link that leads out of this folder; copy the run itself")
         state = (folder / RESULT).stat()
         entry = _read_entry(folder, state.st_mtime_ns, state.st_size)
         if not (folder / REPORT).is_file():

@@ -177,4 +177,4 @@ def _tree(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_plain, value)) or "none"
-    return "none" if value is None or value == {} else str(value)
+    return "none" if value is None or (isinstance(value, Mapping) and not value) else str(value)

@@ -1,6 +1,7 @@
-"""Two panels side by side: values by layer, and how much they change from each layer to the next."""
+"""Lines in panels side by side: a line per name over its own x values, one legend for all panels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,49 +12,124 @@ from alice.reports.figures import Values
 from alice.reports.theme import PALETTE, SYMBOLS, template
 
 ORDERED = (PALETTE[0], PALETTE[3], PALETTE[1], PALETTE[4])
-"""Blue over purple and vermilion to amber: series in an order, each colour readable on light and on dark."""
+"""Blue over purple and vermilion to amber: lines in an order, each colour readable on light and on dark."""
+DASHES = ("solid", "dash", "dot", "dashdot")
+"""Lines in the order of the rounds through the palette, when there are more lines than colours."""
+MOST_MARKERS = 60
+"""A line of more points is drawn without markers."""
+BETWEEN = 0.1
+"""Share of the width between two panels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One panel."""
+
+    lines: Mapping[str, tuple[Values, Values]]
+    """Lines by name, each a pair of x and y values, (points,) both; a name has one colour in all panels."""
+    x_title: str = ""
+    y_title: str = ""
+    title: str = ""
+    """What stands above it."""
+    log: bool = False
+    """Whether both axes are logarithmic."""
+    y_range: tuple[float, float] | None = None
+    """Ends of the y axis; those of the data if absent."""
+
+
+def line_panels(*panels: Panel, height: int = 420, legend_title: str = "", ordered: bool = False) -> go.Figure:
+    """Draw panels side by side; a click on the legend hides a line in all of them.
+
+    Args:
+        panels: the panels from left to right.
+        height: of the figure, in pixels.
+        legend_title: what the names are.
+        ordered: whether the lines are in an order, which the colours then follow.
+
+    """
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    styles = dict(zip(names, _in_order(len(names)) if ordered else _apart(len(names)), strict=True))
+    traces, shown = [], set[str]()
+    for panel, number in zip(panels, _numbers(len(panels)), strict=True):
+        for name, (x, y) in panel.lines.items():
+            place = {"xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": name not in shown}
+            traces.append(_line(name, x, y, styles[name]).update(place))
+            shown.add(name)
+    return go.Figure(traces, _layout(panels, height, legend_title))
 
 
 def level_and_change(series: Mapping[str, Values], *, y_title: str, legend_title: str = "") -> go.Figure:
     """Draw a line per series, (layers,) each: its values on the left, its change from layer to layer on the right.
 
-    The series are in an order, which the colours follow; a click on the legend hides one in both panels.
+    The series are in an order, which the colours follow.
     """
-    colors = sample_colorscale(list(ORDERED), np.linspace(0, 1, max(2, len(series))).tolist())
-    traces = []
-    for number, (name, values) in enumerate(series.items()):
-        y = np.asarray(values, dtype=float)
-        marker = {"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 7}
-        line = {"color": colors[number], "width": 2}
-        style = {"name": name, "legendgroup": name, "mode": "lines+markers", "marker": marker, "line": line}
-        traces.append(go.Scatter(x=np.arange(len(y)), y=y, xaxis="x", yaxis="y", **style))
-        change = {"x": np.arange(1, len(y)), "y": np.diff(y), "xaxis": "x2", "yaxis": "y2", "showlegend": False}
-        traces.append(go.Scatter(**change, **style))
-    return go.Figure(traces, _layout((y_title, "change from the layer before"), legend_title))
+    values = {name: np.asarray(given, dtype=float) for name, given in series.items()}
+    levels = {name: (np.arange(len(y)), y) for name, y in values.items()}
+    changes = {name: (np.arange(1, len(y)), np.diff(y)) for name, y in values.items()}
+    figure = line_panels(
+        Panel(levels, "layer", title=y_title),
+        Panel(changes, "layer", title="change from the layer before"),
+        legend_title=legend_title,
+        ordered=True,
+    )
+    return figure.update_xaxes(dtick=1).update_layout(hovermode="x unified")
 
 
-def _layout(titles: tuple[str, str], legend_title: str) -> dict[str, Any]:
-    """Return the layout of both panels at once; plotly's `make_subplots` takes many times as long."""
-    spans = ((0, 0.45), (0.55, 1))
-    title = {
-        "xref": "paper",
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "xanchor": "center",
-        "showarrow": False,
-        "font": {"size": 14},
-    }
-    axis = {"title": {"text": "layer"}, "dtick": 1}
-    return {
+def _apart(count: int) -> Iterator[dict[str, Any]]:
+    """Yield a style for each line such that no two are alike."""
+    for number in range(count):
+        turn = number // len(PALETTE)
+        yield _style(PALETTE[number % len(PALETTE)], number) | {"dash": DASHES[turn % len(DASHES)]}
+
+
+def _in_order(count: int) -> Iterator[dict[str, Any]]:
+    """Yield a style for each line, neighbours in neighbouring colours."""
+    colors = sample_colorscale(list(ORDERED), np.linspace(0, 1, max(2, count)).tolist())
+    yield from (_style(colors[number], number) for number in range(count))
+
+
+def _style(color: str, number: int) -> dict[str, Any]:
+    return {"color": color, "symbol": SYMBOLS[number % len(SYMBOLS)], "dash": DASHES[0]}
+
+
+def _line(name: str, x: Values, y: Values, style: Mapping[str, Any]) -> go.Scatter:
+    return go.Scatter(
+        x=np.asarray(x, dtype=float),
+        y=np.asarray(y, dtype=float),
+        name=name,
+        legendgroup=name,
+        mode="lines+markers" if len(x) <= MOST_MARKERS else "lines",
+        line={"color": style["color"], "width": 2, "dash": style["dash"]},
+        marker={"color": style["color"], "size": 6, "symbol": style["symbol"]},
+    )
+
+
+def _numbers(count: int) -> list[str]:
+    """Return what Plotly puts behind the x and y of each panel's axes: nothing for the first."""
+    return ["", *map(str, range(2, count + 1))]
+
+
+def _layout(panels: Sequence[Panel], height: int, legend_title: str) -> dict[str, Any]:
+    """Return the layout of all panels at once; plotly's `make_subplots` takes many times as long."""
+    width = (1 - BETWEEN * (len(panels) - 1)) / len(panels)
+    axes: dict[str, Any] = {}
+    titles = []
+    for place, (panel, number) in enumerate(zip(panels, _numbers(len(panels)), strict=True)):
+        start = place * (width + BETWEEN)
+        kind = "log" if panel.log else "linear"
+        across = {"domain": (start, min(start + width, 1)), "anchor": f"y{number}", "rangemode": "tozero"}
+        axes[f"xaxis{number}"] = {**across, "title": {"text": panel.x_title}, "type": kind}
+        down = {"anchor": f"x{number}", "title": {"text": panel.y_title}, "type": kind}
+        axes[f"yaxis{number}"] = down | ({"range": panel.y_range} if panel.y_range else {})
+        if panel.title:
+            titles.append({"text": panel.title, "x": start + width / 2})
+    above = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "center", "showarrow": False}
+    legend = {"y": 1.14} if titles else {}  # above the titles, and below the buttons
+    return axes | {
         "template": template(),
-        "height": 420,
+        "height": height,
         "margin": {"t": 96},
-        "hovermode": "x unified",
-        "legend": {"y": 1.14, "title": {"text": legend_title}},
-        "xaxis": {**axis, "domain": spans[0], "anchor": "y"},
-        "xaxis2": {**axis, "domain": spans[1], "anchor": "y2"},
-        "yaxis": {"anchor": "x"},
-        "yaxis2": {"anchor": "x2"},
-        "annotations": [{**title, "text": text, "x": sum(span) / 2} for text, span in zip(titles, spans, strict=True)],
+        "showlegend": True,
+        "legend": {**legend, "title": {"text": legend_title}},
+        "annotations": [{**above, **title, "font": {"size": 14}} for title in titles],
     }

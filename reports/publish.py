@@ -4,17 +4,17 @@ What took hours to compute is never thrown away: once the result is written, wha
 """
 
 import errno
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import abandoned_drafts, atomic_write, draft_folder, remove, remove_drafts
 from alice.reports import plotly_script
-from alice.reports.archive import StoredRun, write_run
+from alice.reports.archive import RESULT, StoredRun, write_run
 from alice.reports.gallery import is_gallery, write_gallery
 from alice.reports.html import INDEX, REPORT, render_report
 from alice.reports.result import Result
@@ -31,18 +31,31 @@ def publish(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -
     folder = Path(folder).absolute()
     if folder.exists():
         raise AliceError(f"{folder} already exists; give the run another name")
-    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        draft.mkdir(parents=True)
-    except OSError as error:
-        raise AliceError(f"cannot create a folder in {folder.parent}: {error.strerror}") from error
-    stored = _store(draft, result, provenance)
-    run = StoredRun(_give_name(draft, folder), stored.result, stored.provenance)
+    _clear(folder.parent)
+    with ExitStack() as held:
+        try:
+            draft = held.enter_context(draft_folder(folder))
+        except OSError as error:
+            raise AliceError(f"cannot create a folder in {folder.parent}: {error.strerror}") from error
+        stored = _store(draft, result, provenance)
+        run = StoredRun(_give_name(draft, folder), stored.result, stored.provenance)
     try:
         _write_page(run)
     finally:  # the gallery also tells of a run without a page
         _renew_gallery(run.folder)
     return run
+
+
+def _clear(runs: Path) -> None:
+    """Remove what processes that died left half written among the runs; a result that was whole gets its name."""
+    for draft, name in abandoned_drafts(runs):
+        if (draft / RESULT).is_file():
+            with suppress(AliceError):  # then it stays where it is
+                _give_name(draft, runs / name)
+        else:
+            remove(draft)
+    for found in runs.glob(f"[!.]*/{RESULT}"):
+        remove_drafts(found.parent)
 
 
 def _store(draft: Path, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
