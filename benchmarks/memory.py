@@ -1,69 +1,60 @@
-"""Peak memory of an analysis over many texts against that over few: `python benchmarks/memory.py`.
+"""Peak memory of an analysis over many texts against that over few, each in a process of its own.
 
-Each is measured in a process of its own, with a model of the preset `mini` that has random weights. Memory must not
-grow with the number of texts: the ratio is to be at most 1.2.
+The model is of the preset `mini` and has random weights.
 """
 
-import argparse
-import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-FEW, MANY, TARGET = 2_000, 20_000, 1.2
+from alice.bench.ratio import Ratio
+
+TIMES = 10
 
 
-def main() -> None:
-    """Measure both and print the ratio; fail if it is beyond the target."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--measure", type=int, metavar="TEXTS", help="run over so many texts and print the peak in KB")
-    parser.add_argument("--texts", type=Path, help="file with the texts")
-    arguments = parser.parse_args()
-    if arguments.measure:
-        print(measure(arguments.texts, arguments.measure))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file = write_texts(Path(folder) / "texts.txt", MANY)
-        few, many = (in_new_process(file, count) for count in (FEW, MANY))
-    ratio = many / few
-    print(f"early-exit, peak memory: {FEW:,} texts {few / 1024:.0f} MB, {MANY:,} texts {many / 1024:.0f} MB")
-    print(f"ratio {ratio:.3f} (target: at most {TARGET})")
-    sys.exit(ratio > TARGET)
-
-
-def write_texts(file: Path, count: int) -> Path:
-    """Write different texts of common words, one per line."""
+def measure(*, quick: bool) -> Iterator[Ratio]:
+    """Compare early exit over ten times as many texts."""
     from alice.plugins.conformance import tiny_texts
 
-    file.write_text("\n".join(tiny_texts(count)) + "\n")
-    return file
+    few = 500 if quick else 2000
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "texts.txt"
+        file.write_text("\n".join(tiny_texts(TIMES * few)) + "\n")
+        low, high = (_in_new_process(file, count) for count in (few, TIMES * few))
+    note = f"{high / 1024:.0f} MB / {low / 1024:.0f} MB"
+    yield Ratio.exactly(f"early-exit, {TIMES * few:,} / {few:,} texts", high / low, note)
 
 
-def in_new_process(file: Path, count: int) -> int:
+def _in_new_process(file: Path, count: int) -> int:
     """Return the peak in KB over so many texts."""
-    command = [sys.executable, __file__, "--measure", str(count), "--texts", str(file)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, "-m", __name__, str(file), str(count)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
-def measure(file: Path, count: int) -> int:
+def _peak(file: str, count: int) -> int:
     """Run the analysis here and return the peak of this process in KB."""
+    import resource
+
     import torch
 
-    torch.set_num_threads(1)
     from alice.model import Alice
     from alice.plugins import RunContext
     from alice.plugins.builtin.early_exit import EarlyExit
     from alice.plugins.runner import run_analysis
     from alice.presets import model_config
+    from alice.timing import using_threads
 
     torch.manual_seed(0)
-    ctx = RunContext.open(Alice(model_config("mini")), data=str(file), split="all")
-    with tempfile.TemporaryDirectory() as out:
+    ctx = RunContext.open(Alice(model_config("mini")), data=file, split="all")
+    with tempfile.TemporaryDirectory() as out, using_threads(1):
         run = run_analysis(EarlyExit(samples=count), ctx, out=out)
-    assert run.result.metrics["texts"] == count
+    read = run.result.metrics["texts"]
+    if read != count:
+        raise RuntimeError(f"{read} texts were read instead of {count}")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":
-    main()
+    print(_peak(sys.argv[1], int(sys.argv[2])))

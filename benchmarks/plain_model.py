@@ -1,5 +1,7 @@
 """The base model in plain torch modules, without a single hook: what the hooked one is compared with."""
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
@@ -66,7 +68,7 @@ class PlainAlice(nn.Module):
         super().__init__()
         self.d_vocab = model.config.d_vocab
         self.embed, self.unembed = model.embed, model.head.unembed
-        self.blocks = nn.ModuleList(PlainBlock(model.config).copy_from(block) for block in model.blocks)
+        self.blocks = nn.ModuleList(PlainBlock(model.config).copy_from(cast(Block, block)) for block in model.blocks)
         self.ln_final = nn.RMSNorm(model.config.d_model, eps=model.config.norm_eps)
         self.ln_final.weight = model.ln_final.w
 

@@ -1,38 +1,50 @@
 """What training all layers' probes together saves: against LogisticRegression, one layer after another.
 
-python benchmarks/probes.py [CHECKPOINT]
-
 Both read the plaintext character from the same activations. The accuracy to reach is that of LogisticRegression with
 its default of 100 iterations, on held-out texts, as a mean over layers. Each contestant gets the fewest passes with
 which it comes within CLOSE of that, and these trainings are timed.
 """
 
-import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from timing import ratio, take_turns
 
+from alice.bench.ratio import Ratio
+from alice.bench.timing import compared, one_core, take_turns
 from alice.plugins import RunContext
 from alice.probes.layers import LayerProbes
 from alice.probes.tasks import tasks
 from alice.probes.tokens import TokenPairs, split_texts
 
-TARGET, TEXTS, ROUNDS = 0.25, 300, 2
 CLOSE = 0.005
 EPOCHS, ITERATIONS = (1, 2, 3, 4, 6, 8), (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 Tokens = tuple[torch.Tensor, torch.Tensor]
 
 
-def read_tokens(ctx: RunContext) -> list[Tokens]:
+def measure(*, quick: bool) -> Iterator[Ratio]:
+    """Find how far each must go, then let them go so far by turns."""
+    texts = 60 if quick else 300
+    with one_core():
+        ctx = RunContext.open("base", samples=texts)
+        train, held = read_tokens(ctx, texts)
+        goal = accuracy(one_by_one(train, 100), held) - CLOSE
+        epochs, ours = fewest(lambda n: accuracy(together(train, n), held), EPOCHS, goal)
+        iterations, theirs = fewest(lambda n: accuracy(one_by_one(train, n), held), ITERATIONS, goal)
+        work = {"together": lambda: together(train, epochs), "one by one": lambda: one_by_one(train, iterations)}
+        times = take_turns(work, rounds=1 if quick else 2)
+    note = f"{epochs} epochs reach {ours:.4f}, {iterations} iterations {theirs:.4f}; wanted {goal:.4f}"
+    yield compared(f"base, {texts} texts, {len(train[0])} layers", times, "together", "one by one", note=note)
+
+
+def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:
     """Return the tokens to train on and the held-out ones: activations (layer, token, d) and characters (token,)."""
     task, names = tasks(ctx.alphabet)["letter"], ctx.model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
     shards = list(ctx.activations(*names))
-    sides = [TokenPairs(shards, names, [task], texts) for texts in split_texts(TEXTS, ctx.rng)]
+    sides = [TokenPairs(shards, names, [task], chosen) for chosen in split_texts(texts, ctx.rng)]
     return [(torch.cat([x for x, _ in side], 1), torch.cat([y[0] for _, y in side])) for side in sides]
 
 
@@ -64,22 +76,3 @@ def fewest(train: Callable[[int], float], budgets: Iterable[int], goal: float) -
         if reached >= goal:
             break
     return budget, reached
-
-
-def main() -> None:
-    """Print the ratio, and how far each contestant had to go."""
-    torch.set_num_threads(1)
-    ctx = RunContext.open(sys.argv[1] if len(sys.argv) > 1 else "base", samples=TEXTS)
-    train, held = read_tokens(ctx)
-    goal = accuracy(one_by_one(train, 100), held)
-    print(f"{len(train[1])} tokens, {len(train[0])} layers; accuracy to reach {goal:.4f} - {CLOSE}", flush=True)
-    epochs, ours = fewest(lambda n: accuracy(together(train, n), held), EPOCHS, goal - CLOSE)
-    iterations, theirs = fewest(lambda n: accuracy(one_by_one(train, n), held), ITERATIONS, goal - CLOSE)
-    print(f"together: {epochs} epochs, {ours:.4f}; one by one: {iterations} iterations, {theirs:.4f}", flush=True)
-    work = {"together": lambda: together(train, epochs), "one by one": lambda: one_by_one(train, iterations)}
-    found = ratio(take_turns(work, rounds=ROUNDS), "together", "one by one")
-    print(f"{ctx.checkpoint:<10} all layers together / one after another: {found:.2f}   target <= {TARGET}")
-
-
-if __name__ == "__main__":
-    main()

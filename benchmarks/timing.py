@@ -1,27 +1,37 @@
 """Timing side by side: the contestants take turns, so that what else the machine does hits all of them alike."""
 
 import ctypes
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from alice.bench.ratio import Ratio
+from alice.timing import using_threads
+
+Times = dict[str, list[float]]
 
 
-def keep_memory() -> None:
-    """Have the C library keep freed memory instead of giving it back and faulting it in again.
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Compute with one thread, and have the C library keep freed memory instead of faulting it in again.
 
     Otherwise the order in which tensors are freed decides how many page faults a contestant pays for, which can be a
-    tenth of a large batch's time and has nothing to do with what is compared. Without glibc this does nothing.
+    tenth of a large batch's time and has nothing to do with what is compared. Without glibc only the threads are set.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
         trim, mmap, plenty = -1, -3, 2**30
         library.mallopt(trim, plenty)
         library.mallopt(mmap, plenty)
+    with using_threads(1):
+        yield
 
 
-def take_turns(contestants: dict[str, Callable[[], object]], *, rounds: int = 30) -> dict[str, list[float]]:
+def take_turns(contestants: Mapping[str, Callable[..., object]], *, rounds: int) -> Times:
     """Return seconds of every contestant for every round, after one round to warm up."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
+    times: Times = {name: [] for name in contestants}
     for turn in range(rounds + 1):
         for name, work in contestants.items():
             begun = time.perf_counter()
@@ -31,6 +41,8 @@ def take_turns(contestants: dict[str, Callable[[], object]], *, rounds: int = 30
     return times
 
 
-def ratio(times: dict[str, list[float]], above: str, below: str) -> float:
-    """Return the median over the rounds of one contestant's time over another's."""
-    return statistics.median(a / b for a, b in zip(times[above], times[below], strict=True))
+def compared(case: str, times: Times, above: str, below: str, *, factor: float = 1.0, note: str = "") -> Ratio:
+    """Return one contestant's time over another's: the median over the rounds and its quartiles, times a factor."""
+    ratios = factor * np.array(times[above]) / np.array(times[below])
+    low, middle, high = (float(value) for value in np.quantile(ratios, [0.25, 0.5, 0.75]))
+    return Ratio(case, middle, low, high, note)

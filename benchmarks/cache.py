@@ -1,0 +1,27 @@
+"""What it costs to keep the residual streams: `run_with_cache` against a plain forward pass."""
+
+from collections.abc import Iterator
+
+import torch
+
+from alice.bench.ratio import Ratio
+from alice.bench.timing import compared, one_core, take_turns
+from alice.model import Alice
+from alice.presets import model_config
+
+STREAMS = ("blocks.*.hook_resid_pre", "blocks.*.hook_resid_mid", "blocks.*.hook_resid_post")
+SHAPE = (40, 100)
+
+
+def measure(*, quick: bool) -> Iterator[Ratio]:
+    """Compare on one batch of usual size."""
+    model = Alice(model_config("small")).eval()
+    ids = torch.randint(1, model.config.d_vocab, SHAPE)
+    names = model.match_hooks(*STREAMS)
+    with one_core(), torch.inference_mode():
+        contestants = {
+            "cached": lambda: model.run_with_cache(ids, names_filter=names),
+            "forward": lambda: model(ids),
+        }
+        times = take_turns(contestants, rounds=10 if quick else 60)
+    yield compared(f"{SHAPE[0]} texts of {SHAPE[1]} characters, {len(names)} hooks", times, "cached", "forward")

@@ -1,0 +1,18 @@
+"""Ciphertexts to measure on: the first of the test side of the bundled quotations."""
+
+from itertools import islice
+
+from alice.alphabet import ENGLISH
+from alice.batch import Batches, EncodedTexts
+from alice.corpus import QUOTES, open_corpus
+from alice.split import select
+
+
+def first_texts(count: int) -> list[str]:
+    """Return the first texts of the test side."""
+    return list(islice(select(open_corpus(QUOTES), "test"), count))
+
+
+def batches(count: int) -> Batches:
+    """Return the first texts as batches of similar length, encrypted."""
+    return Batches(EncodedTexts(first_texts(count), ENGLISH), ENGLISH)

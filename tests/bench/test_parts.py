@@ -1,0 +1,41 @@
+"""What the benchmarks are made of: turns, products, the plain model."""
+
+import pytest
+import torch
+from tiny import tiny
+
+from alice.bench.plain_model import PlainAlice
+from alice.bench.products import Products, flops, forward_shapes, training_shapes
+from alice.bench.timing import compared, take_turns
+from alice.flops import forward_flops, training_flops
+
+
+def test_contestants_take_turns_and_the_first_round_does_not_count():
+    turns = []
+    times = take_turns({"a": lambda: turns.append("a"), "b": lambda: turns.append("b")}, rounds=3)
+    assert turns == ["a", "b"] * 4
+    assert [len(times["a"]), len(times["b"])] == [3, 3]
+
+
+def test_a_ratio_is_the_median_over_the_rounds_with_its_quartiles():
+    times = {"a": [1.0, 2.0, 3.0, 4.0, 50.0], "b": [1.0] * 5}
+    found = compared("case", times, "a", "b", factor=2.0)
+    assert (found.low, found.value, found.high) == (4.0, 6.0, 8.0)
+
+
+def test_the_products_are_those_that_flops_counts_but_for_attention():
+    config = tiny("base").config
+    tokens = 50
+    assert config.n_layers * flops(forward_shapes(config, tokens)) == forward_flops(config, tokens, 0)
+    assert config.n_layers * flops(training_shapes(config, tokens)) == training_flops(config, tokens, 0)
+    Products(training_shapes(config, tokens))()
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_the_plain_model_answers_as_the_hooked_one(padded):
+    model = tiny("base")
+    ids = torch.randint(1, model.config.d_vocab, (3, 20), generator=torch.Generator().manual_seed(1))
+    if padded:
+        ids[0, 15:] = 0
+    found, meant = PlainAlice(model).eval()(ids), model(ids)
+    torch.testing.assert_close(found[ids != 0], meant[ids != 0], rtol=1e-4, atol=1e-5)
