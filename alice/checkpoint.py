@@ -13,11 +13,13 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from alice.config import ModelConfig
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError, nearest, one_line
 from alice.files import atomic_write, make_folder
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FORMAT = 1
+NUMBERS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+LONGEST_REASON, LONGEST_NAME = 200, 60
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
@@ -76,26 +78,50 @@ def read_config(folder: Path) -> ModelConfig:
 
 def _read_json(file: Path) -> dict[str, Any]:
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_object)
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise AliceError(f"{file} cannot be read ({error}); get the checkpoint again") from error
+        raise AliceError(f"{file} cannot be read ({_reason(error)}); get the checkpoint again") from error
     if not isinstance(values, dict):
         raise AliceError(f"{file} holds no JSON object; get the checkpoint again")
     return values
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice, of which Python would take the last one without a word."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a key is there twice")
+    return values
+
+
+def _shown(name: str) -> str:
+    """Return a name from a file as it can stand in a sentence: in one line, shortened."""
+    return repr(name)[1:-1][:LONGEST_NAME]
+
+
+def _reason(error: Exception) -> str:
+    """Return what a library complains of, shortened: it may quote the file."""
+    return one_line(error)[:LONGEST_REASON]
+
+
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """Read all tensors of a safetensors file."""
+    """Read all tensors of a safetensors file, which must hold ordinary numbers only."""
     try:
-        return load_file(file)
+        tensors = load_file(file)
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError) as error:  # a type that torch lacks is a KeyError
         raise AliceError(
-            f"{file} is empty, cut off or no safetensors file ({error}); get the checkpoint again"
+            f"{file} is empty, cut off or no safetensors file ({_reason(error)}); get the checkpoint again"
         ) from error
+    for name, tensor in tensors.items():
+        if tensor.dtype not in NUMBERS:
+            raise AliceError(f"{file}: {_shown(name)} is of type {tensor.dtype}, which no weights are; get it again")
+        if not tensor.float().isfinite().all():
+            raise AliceError(f"{file}: {_shown(name)} has numbers that are not finite; take an earlier checkpoint")
+    return tensors
 
 
 def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> None:
@@ -113,7 +139,7 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         parts = [
-            f"{len(names)} {what} (first: {names[0]})"
+            f"{len(names)} {what} (first: {_shown(names[0])})"
             for names, what in ((missing, "missing"), (extra, "unknown"))
             if names
         ]

@@ -8,6 +8,8 @@ from alice.errors import AliceError, nearest
 
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000
+LARGEST_NUMBER = 1e30
+"""What single precision can still reckon with; no setting comes near it."""
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 
@@ -91,8 +93,16 @@ class ModelConfig:
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
-        if self.sinkhorn_tau <= 0 or self.norm_eps <= 0 or self.gumbel_noise < 0:
-            raise AliceError("sinkhorn_tau and norm_eps must be positive and gumbel_noise not negative")
+        for name in ("sinkhorn_tau", "norm_eps", "rope_theta"):
+            if not 0 < getattr(self, name) < LARGEST_NUMBER:  # nor is NaN
+                raise AliceError(
+                    f"{name}={getattr(self, name)!r:.60} must be positive and less than {LARGEST_NUMBER:g}"
+                )
+        for name in ("gumbel_noise", "init_std"):
+            if not 0 <= getattr(self, name) < LARGEST_NUMBER:
+                raise AliceError(
+                    f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
+                )
         Alphabet(self.symbols)
 
     def _check_heads(self, name: str, *, even: bool) -> None:
@@ -135,8 +145,8 @@ class ModelConfig:
         known = {f.name: f.default for f in fields(cls)}
         for name, value in values.items():
             if name not in known:
-                raise AliceError(f"{where}: unknown key {name!r}{nearest(name, known)}")
+                raise AliceError(f"{where}: unknown key {name!r:.60}{nearest(name, known)}")
             wanted = (int, float) if isinstance(known[name], float) else type(known[name])
             if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(known[name], bool)):
-                raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r}")
+                raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r:.60}")
         return cls(**values)

@@ -13,3 +13,14 @@ def nearest(name: str, known: Iterable[str], *, count: int = 3) -> str:
     names = {one.casefold(): one for one in known}
     matches = [names[match] for match in get_close_matches(name.casefold(), names, n=count, cutoff=0.5)]
     return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an error says in one line; the kind of one that is not ours comes first."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an error of a plugin may not even be able to say what it is
+        text = ""
+    if isinstance(error, AliceError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,16 +1,25 @@
-"""Files that appear under their name only when they are complete."""
+"""Files that appear under their name only when they are complete.
+
+Until then they are drafts, with a name such as `.result.json.0a1b2c3d.tmp`. Whoever writes a draft holds its lock,
+which goes with the process however that ends: a draft that nobody holds was left by a process that died, and is removed
+by the next that writes there. On a disk that knows no locks the drafts of the dead stay, and all else works.
+"""
 
 import errno
+import fcntl
 import os
+import re
 import secrets
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
 from alice.errors import AliceError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
 
 
 @overload
@@ -30,7 +39,7 @@ def _write_then_rename(path: Path, mode: str) -> Generator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())  # else a power cut could leave the final name on an empty file
-        draft.replace(path)
+            draft.replace(path)  # while it is still held, so that nobody takes it for one of the dead
     except OSError as error:
         draft.unlink(missing_ok=True)
         if error.errno not in _NO_ROOM:
@@ -49,11 +58,16 @@ def _open_draft(path: Path, mode: str) -> tuple[Path, IO[Any]]:
         raise AliceError(f"{path} is not an ordinary file and would be replaced by one; write elsewhere")
     if not path.parent.is_dir():
         raise AliceError(f"the folder {path.parent} does not exist; create it before writing {path.name}")
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        return draft, draft.open("xb") if mode == "wb" else draft.open("x", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise AliceError(f"cannot write into the folder {path.parent}: {error.strerror}") from error
+    remove_drafts(path.parent, of=path.name)
+    while True:
+        draft = _draft_of(path)
+        try:
+            file = draft.open("xb") if mode == "wb" else draft.open("x", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise AliceError(f"cannot write into the folder {path.parent}: {error.strerror}") from error
+        if _claim(draft, file.fileno()):
+            return draft, file
+        file.close()
 
 
 def make_folder(folder: Path) -> Path:
@@ -65,7 +79,94 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def remove_drafts(folder: Path) -> None:
-    """Remove what `atomic_write` left in a folder when its process was killed; nobody else may be writing there."""
-    for draft in folder.glob(".*.tmp"):
-        draft.unlink(missing_ok=True)
+@contextmanager
+def draft_folder(folder: Path) -> Iterator[Path]:
+    """Make a folder with a temporary name beside `folder` and hold it for a block, which renames or removes it."""
+    draft, descriptor = _make_draft(folder)
+    try:
+        yield draft
+    finally:
+        os.close(descriptor)
+
+
+def _make_draft(folder: Path) -> tuple[Path, int]:
+    while True:
+        draft = _draft_of(folder)
+        draft.mkdir(parents=True)
+        try:
+            descriptor = os.open(draft, os.O_RDONLY)
+        except FileNotFoundError:  # a cleaner was quicker
+            continue
+        if _claim(draft, descriptor):
+            return draft, descriptor
+        os.close(descriptor)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock of a file or folder during a block; it is a `BlockingIOError` if another process holds it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        _lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_drafts(folder: Path, *, of: str | None = None) -> None:
+    """Remove what processes that died left half written in a folder, be it anything or a certain file."""
+    for draft, _ in abandoned_drafts(folder, of=of):
+        remove(draft)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it, as far as that can be done."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield each draft in a folder whose process died, with the name that it would have got; it is held meanwhile."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
+    except OSError:  # one may write into a folder without being able to list it
+        return
+    for name in names:
+        found = _DRAFT.fullmatch(name)
+        if found is None or of not in (None, found["name"]):
+            continue
+        with suppress(OSError):  # somebody holds it, or it is gone, or belongs to somebody else
+            descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                if _lock(descriptor):
+                    yield folder / name, found["name"]
+            finally:
+                os.close(descriptor)
+
+
+def _draft_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+
+
+def _claim(draft: Path, descriptor: int) -> bool:
+    """Take the lock of a new draft, and say whether it is still there: a cleaner may have been quicker."""
+    try:
+        _lock(descriptor)
+    except BlockingIOError:
+        return False
+    return draft.exists()
+
+
+def _lock(descriptor: int) -> bool:
+    """Take a lock, or raise if it is taken; say whether this disk knows locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True

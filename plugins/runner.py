@@ -8,14 +8,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from shutil import rmtree
-from tempfile import TemporaryDirectory
-from time import perf_counter, time
+from time import perf_counter
 
 import torch
 from torch import Tensor
 
 from alice.errors import AliceError
+from alice.files import draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
@@ -26,8 +25,6 @@ from alice.reports.archive import StoredRun
 from alice.reports.html import write_report
 from alice.reports.publish import publish
 
-HOURS_OF_A_DRAFT = 24
-"""A run that is being written is younger than this; an older draft was left by a process that died."""
 LONGEST_NAME = 100
 
 
@@ -64,7 +61,6 @@ def run_analysis(
         started = perf_counter()
         result = compute(analysis, ctx)
         about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(perf_counter() - started)
-        _remove_drafts(out)
         run = publish(_new_folder(out, analysis, ctx), result, about)
         if standalone:
             write_report(run, standalone=True)
@@ -128,8 +124,8 @@ def _check_writable(out: Path) -> None:
     new = [path for path in (out, *out.parents) if not path.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".", suffix=".tmp", dir=out):
-            pass
+        with draft_folder(out / "trial") as trial:
+            trial.rmdir()
     except OSError as error:
         raise AliceError(f"no run can be written to {out} ({error.strerror}); choose another folder") from error
     finally:
@@ -159,12 +155,3 @@ def _numbered(folder: Path) -> Iterator[Path]:
 
 def _safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("._") or "model"
-
-
-def _remove_drafts(out: Path) -> None:
-    for draft in out.glob(".*.tmp"):
-        try:
-            if draft.is_dir() and draft.stat().st_mtime < time() - HOURS_OF_A_DRAFT * 3600:
-                rmtree(draft, ignore_errors=True)
-        except FileNotFoundError:
-            continue

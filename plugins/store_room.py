@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, remove_drafts
 
 FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
 DEFAULT_LIMIT = "8G"
@@ -24,8 +24,6 @@ NEEDED = "needed"
 """The file in the folder of a hook with the bytes that all its shards have together."""
 HOURS_OF_FILLING = 24
 """A folder used within this time may still be growing, so it counts with all it needs."""
-HOURS_OF_A_DRAFT = 1
-"""A file that is being written is younger than this; an older one was left by a process that died."""
 FREE_AFTERWARDS = 256 * 2**20
 """Bytes of the disk that are left to others."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -94,7 +92,7 @@ def _claim_folder(folder: Path, size: int) -> None:
     if noted(folder) != size:
         with atomic_write(folder / NEEDED) as file:
             file.write(str(size))
-    _remove_drafts(folder)
+    remove_drafts(folder)
     os.utime(folder)
 
 
@@ -119,12 +117,6 @@ def _folders_in(folder: Path) -> list[Path]:
         return [path for path in folder.iterdir() if path.is_dir()]
     except FileNotFoundError:  # another process cleans up at the same time
         return []
-
-
-def _remove_drafts(folder: Path) -> None:
-    for draft in folder.glob(".*.tmp"):
-        if _used(draft) < time.time() - HOURS_OF_A_DRAFT * 3600:
-            draft.unlink(missing_ok=True)
 
 
 def _used(path: Path) -> float:

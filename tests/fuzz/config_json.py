@@ -1,0 +1,41 @@
+"""`config.json` of a checkpoint: what loads is what was written, and every number in it can be reckoned with."""
+
+import json
+import math
+
+from fuzz.pieces import Dice, Finding, new_folder
+
+from alice import checkpoint
+from alice.config import VARIANTS, ModelConfig
+from alice.errors import AliceError
+
+SEEDS = (b"\x01", b"\x02\x01\x05\x00\x03\x13", b"\x00\x03" + bytes(range(40)))
+FOLDER = new_folder()
+
+
+def try_input(data: bytes) -> None:
+    """Damage a config and read it."""
+    dice = Dice(data)
+    whole = {"format": checkpoint.FORMAT, **ModelConfig(variant=dice.pick(VARIANTS)).to_dict()}
+    content = dice.written(dice.damaged_document(whole))
+    (FOLDER / checkpoint.CONFIG).write_bytes(content)
+    try:
+        config = checkpoint.read_config(FOLDER)
+    except AliceError as error:
+        if len(str(error)) > 2000 or "\n" in str(error):
+            raise Finding(f"the error is no sentence: {str(error)[:200]}") from error
+        return
+    _check(config, content)
+
+
+def _check(config: ModelConfig, content: bytes) -> None:
+    found, said = config.to_dict(), json.loads(content)
+    if wrong := [name for name in said if name != "format" and found[name] != said[name]]:
+        raise Finding(f"{wrong} came out differently")
+    if any(isinstance(value, float | int) and not math.isfinite(value) for value in found.values()):
+        raise Finding(f"a number is not finite in {found}")
+    if config.rope_theta <= 0 or config.init_std < 0 or content.count(b'"d_model"') > 1:
+        raise Finding(f"{content!r} was accepted")
+    if ModelConfig.from_dict(json.loads(json.dumps(found))) != config:
+        raise Finding(f"{found} does not survive JSON")
+    config.symbols.encode()

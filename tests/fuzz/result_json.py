@@ -1,0 +1,61 @@
+"""`result.json` of a run folder: what loads is stored again as the same result, and its page can be made."""
+
+import json
+import warnings
+
+import numpy as np
+import plotly.graph_objects as go
+from fuzz.pieces import Dice, Finding, new_folder
+
+from alice.errors import AliceError
+from alice.reports import Figure, Result, Table, archive
+from alice.reports.encoding import encode
+from alice.reports.html import render_report
+from alice.reports.thumbnail import sketch
+
+SEEDS = (b"\x01", b"\x02\x01\x05\x00\x03\x13\x22", b"\x03" + bytes(range(80)))
+FOLDER, AGAIN = new_folder(), new_folder()
+PLAIN = {"template": {}}
+"""Plotly's own template would take nearly all of the time."""
+TRACES = [
+    go.Scatter(x=np.arange(3), y=[1.0, 2.0, 0.5], mode="lines"),
+    go.Heatmap(z=np.eye(2), x=["a", "b"]),
+    go.Bar(x=["a", "b"], y=[1, 2], marker={"color": "#123456"}),
+]
+RESULT = Result(
+    "Title",
+    "Words.\n\nMore.",
+    ["Beware."],
+    {"error": 0.25, "none": float("nan"), "name": "tiny", "good": True},
+    "error",
+    {"texts": Table(["layer", "text"], [[0, "abc"], [1, None]], "Texts.", ["text"])},
+    {"all": Figure(go.Figure(TRACES, {"xaxis": {"title": {"text": "x"}}} | PLAIN), "Three.", Table(["x"], [[1.5]]))},
+)
+PROVENANCE = {"analysis": "early-exit", "checkpoint": {"name": "tiny"}, "options": {"n": [1, None]}, "time": "2026-01"}
+archive.write_run(FOLDER, RESULT, PROVENANCE)
+DOCUMENT = json.loads((FOLDER / archive.RESULT).read_text())
+
+
+def try_input(data: bytes) -> None:
+    """Damage a result and read it, store it again and make its page."""
+    dice = Dice(data)
+    shown = not dice.below(4)
+    (FOLDER / archive.RESULT).write_bytes(dice.written(dice.damaged_document(DOCUMENT, most=4)))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy and plotly warn of what is old, which is no harm
+            run = archive.read_run(FOLDER)
+    except AliceError as error:
+        if "\n" in str(error) or len(str(error)) > 1000:
+            raise Finding(f"the error is no sentence: {str(error)[:300]!r}") from error
+        return
+    archive.write_run(AGAIN, run.result, run.provenance)
+    again = archive.read_run(AGAIN)
+    if archive.fingerprint(again.result) != archive.fingerprint(run.result):
+        raise Finding(f"stored again it is another result: {run.result} and {again.result}")
+    if repr(encode(again.provenance, "")) != repr(encode(run.provenance, "")):
+        raise Finding(f"stored again it has another provenance: {run.provenance} and {again.provenance}")
+    if shown:
+        render_report(run)
+        for figure in run.result.figures.values():
+            sketch(figure.figure)

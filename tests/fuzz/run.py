@@ -1,0 +1,87 @@
+"""Feed targets with many inputs: `python tests/fuzz/run.py [TARGET ...] --inputs 100000`.
+
+With atheris (`pip install alice-interp[fuzz]`) inputs that reach new lines of our code are kept and changed further;
+without it they are random. A finding ends a target with its traceback, and the input is printed to be tried again.
+"""
+
+import argparse
+import random
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+TARGETS = (
+    "text_input",
+    "corpus_files",
+    "config_json",
+    "weights_header",
+    "result_json",
+    "plugin_modules",
+    "option_values",
+)
+LONGEST = 400
+"""Bytes of an input."""
+SECONDS_OF_ONE = 20
+"""An input that takes longer is a hang."""
+
+
+def fuzz_guided(name: str, inputs: int, seed: int) -> None:
+    """Let atheris make the inputs; it ends the process."""
+    import atheris
+
+    with atheris.instrument_imports(include=["alice"], enable_loader_override=False):
+        target = import_module(f"fuzz.{name}")
+    with TemporaryDirectory() as folder:
+        for number, content in enumerate(target.SEEDS):
+            Path(folder, str(number)).write_bytes(content)
+        limits = [f"-runs={inputs}", f"-seed={seed}", f"-max_len={LONGEST}", f"-timeout={SECONDS_OF_ONE}"]
+        atheris.Setup([sys.argv[0], *limits, "-rss_limit_mb=6000", "-verbosity=1", folder], target.try_input)
+        atheris.Fuzz()
+
+
+def fuzz_randomly(name: str, inputs: int, seed: int) -> None:
+    """Make random inputs, half of them by changing a seed."""
+    target, dice = import_module(f"fuzz.{name}"), random.Random(seed)  # noqa: S311  (no secret)
+    started = perf_counter()
+    for number in range(inputs):
+        content = dice.randbytes(dice.randrange(LONGEST))
+        if number % 2:
+            start = dice.choice(target.SEEDS)
+            content = (start + content)[: dice.randrange(LONGEST)]
+        signal.alarm(SECONDS_OF_ONE)
+        try:
+            target.try_input(content)
+        except BaseException:
+            print(f"{name}: input {number} is {content!r}", file=sys.stderr)
+            raise
+    signal.alarm(0)
+    print(f"{name}: {inputs} inputs in {perf_counter() - started:.0f} s, no finding")
+
+
+def main() -> int:
+    """Run the targets, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"any of {', '.join(TARGETS)}; all if none")
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--random", action="store_true", help="do without atheris")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.targets) - set(TARGETS):
+        parser.error(f"there is no target {', '.join(sorted(unknown))}; choose among {', '.join(TARGETS)}")
+    if len(chosen.targets) != 1:
+        more = ["--inputs", str(chosen.inputs), "--seed", str(chosen.seed), *(["--random"] * chosen.random)]
+        codes = [subprocess.call([sys.executable, __file__, name, *more]) for name in chosen.targets or TARGETS]
+        return int(any(codes))
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    guided = find_spec("atheris") is not None and not chosen.random
+    (fuzz_guided if guided else fuzz_randomly)(chosen.targets[0], chosen.inputs, chosen.seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

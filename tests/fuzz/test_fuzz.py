@@ -1,0 +1,58 @@
+"""The short mode of the fuzzer: a few hundred inputs for each target; `run.py` makes as many as one likes."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from fuzz.pieces import Dice
+from fuzz.run import TARGETS, fuzz_randomly
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+SHORT = settings(
+    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_input_gives_a_traceback_or_a_wrong_answer(name):
+    target = import_module(f"fuzz.{name}")
+    for seed in target.SEEDS:
+        target.try_input(seed)
+
+    @SHORT
+    @given(st.binary(max_size=300))
+    def try_many(data):
+        target.try_input(data)
+
+    try_many()
+    fuzz_randomly(name, 100, seed=0)  # hypothesis prefers short and simple inputs
+
+
+def test_a_finding_names_its_input(capsys, monkeypatch):
+    target = import_module("fuzz.text_input")
+
+    def stumble(data):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(target, "try_input", stumble)
+    with pytest.raises(ZeroDivisionError):
+        fuzz_randomly("text_input", 5, seed=0)
+    assert "text_input: input 0 is b" in capsys.readouterr().err
+
+
+def test_an_unknown_target_is_told():
+    script = Path(__file__).with_name("run.py")
+    done = subprocess.run([sys.executable, script, "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "there is no target nothing" in done.stderr
+
+
+def test_the_same_bytes_are_the_same_decisions():
+    document = {"a": [1, {"b": 2}], "c": "d"}
+    first, second = (Dice(bytes(range(1, 60))) for _ in range(2))
+    assert first.damaged_document(document) == second.damaged_document(document)
+    assert first.written(document) == second.written(document)
+    assert Dice(b"").damaged_document(document) == document

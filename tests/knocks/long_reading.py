@@ -1,0 +1,59 @@
+"""Every analysis of `run all` over many texts, in a process whose memory is watched from outside."""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from alice.plugins import RunContext
+from alice.plugins.analysis import is_for_all
+from alice.plugins.conformance import tiny_model, tiny_texts
+from alice.plugins.manager import build
+from alice.plugins.runner import run_analysis
+
+LEFT_OUT = {"speed"}
+"""It solves its texts one by one, many times over, and says so; more of them are only more time."""
+QUICKER: dict[str, dict[str, Any]] = {
+    "probe": {"epochs": 1, "hidden": 16, "kind": "linear"},
+    "ngram": {"epochs": 1, "hidden": 16},
+    "errors-by-length": {"solver_texts": 2},
+    "relabelling": {"relabellings": 2},
+}
+"""Options that save time and have nothing to do with the number of texts."""
+SECONDS_BETWEEN_LOOKS = 0.05
+
+
+def read_all(place: Path, count: int) -> None:
+    """Run every analysis over so many texts; leave a file that says how many each has read."""
+    torch.set_num_threads(1)
+    os.environ["ALICE_INTERP_CACHE"] = str(place / "cache")
+    ctx = RunContext.open(tiny_model("base"), data=tiny_texts(count), split="all")
+    for name, cls in build().analyses.items():
+        if is_for_all(cls) and name not in LEFT_OUT:
+            limit = {"samples": count} if "samples" in {field.name for field in fields(cls)} else {}
+            began = time.monotonic()
+            run = run_analysis(cls(**limit, **QUICKER.get(name, {})), ctx, out=place / "runs")
+            line = f"{name}: {run.provenance['data']['texts']} texts, {time.monotonic() - began:.0f} s\n"
+            with (place / "read.txt").open("a") as file:
+                file.write(line)
+
+
+def watch(process: BaseProcess) -> Iterator[int]:
+    """Yield the bytes of its own that a process holds, again and again until it ends.
+
+    Pages of files that it maps, such as those of the activation store, are not its own: the system takes them back.
+    """
+    while process.is_alive():
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if found := re.search(r"RssAnon:\s+(\d+) kB", status):
+            yield 1024 * int(found[1])
+        time.sleep(SECONDS_BETWEEN_LOOKS)

@@ -1,0 +1,160 @@
+"""What the fuzzer, or the reading for it, found once: each is now a sentence, and stays one."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from click.testing import CliRunner
+from safetensors.torch import load_file, save_file
+from tiny import tiny
+
+from alice import checkpoint
+from alice.cli import main
+from alice.config import ModelConfig
+from alice.corpus import open_corpus
+from alice.errors import AliceError
+from alice.model import Alice
+from alice.plugins.manager import build
+from alice.reports import Result, archive
+from alice.reports.gallery import read_entries
+from alice.reports.html import render_report
+from alice.reports.publish import publish
+
+
+def refused(words, call, *arguments):
+    with pytest.raises(AliceError, match=words) as caught:
+        call(*arguments)
+    assert len(str(caught.value)) < 600
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    tiny("base").save_pretrained(tmp_path)
+    return tmp_path
+
+
+def test_json_lines_nested_too_deep(tmp_path):
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000)
+    refused("line 1: not valid JSON", list, open_corpus(str(tmp_path / "deep.jsonl")))
+
+
+def test_a_parquet_column_of_texts_that_are_no_utf8(tmp_path):
+    column = pa.array([b"abc\xff"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": column}), tmp_path / "bytes.parquet")
+    refused("cannot be read as Parquet", list, open_corpus(str(tmp_path / "bytes.parquet")))
+
+
+def test_the_ending_of_a_compressed_file_in_capitals(tmp_path):
+    (tmp_path / "TEXTS.TXT.GZ").write_bytes(gzip.compress(b"a text that is long enough\n"))
+    assert list(open_corpus(str(tmp_path / "TEXTS.TXT.GZ"))) == ["A TEXT THAT IS LONG ENOUGH"]
+
+
+@pytest.mark.parametrize("name", ["norm_eps", "rope_theta", "sinkhorn_tau", "gumbel_noise", "init_std"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 10**400])
+def test_a_number_in_a_config_that_nobody_can_reckon_with(name, value):
+    refused(f"{name}=", ModelConfig.from_dict, {name: value})
+
+
+def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
+    refused("d_model should be int", ModelConfig.from_dict, {"d_model": "a" * 9000})
+    refused("unknown key", ModelConfig.from_dict, {"a" * 9000: 1})
+
+
+def test_a_key_that_stands_twice_in_a_config(saved):
+    file = saved / checkpoint.CONFIG
+    file.write_text(file.read_text().replace('"d_model": 16', '"d_model": 16, "d_model": 32'))
+    refused("a key is there twice", checkpoint.read_config, saved)
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.bool, torch.complex64, torch.float8_e4m3fn])
+def test_weights_that_are_no_floating_point_numbers(saved, kind):
+    weights = load_file(saved / checkpoint.WEIGHTS)
+    save_file({name: tensor.to(kind) for name, tensor in weights.items()}, saved / checkpoint.WEIGHTS)
+    refused("which no weights are", Alice.from_pretrained, saved)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_weights_that_are_not_finite(saved, number):
+    weights = load_file(saved / checkpoint.WEIGHTS)
+    weights["ln_final.w"][3] = number
+    save_file(weights, saved / checkpoint.WEIGHTS)
+    refused("ln_final.w has numbers that are not finite", Alice.from_pretrained, saved)
+
+
+def test_a_tensor_with_a_name_of_several_lines(saved):
+    weights = load_file(saved / checkpoint.WEIGHTS)
+    save_file(weights | {"a\nb" + "c" * 900: torch.zeros(1)}, saved / checkpoint.WEIGHTS)
+    refused(r"1 unknown \(first: a\\nbc+\)", Alice.from_pretrained, saved)
+
+
+def test_weights_of_a_type_that_torch_lacks(saved):
+    header = b'{"a":{"dtype":"F8_E8M0","shape":[1],"data_offsets":[0,1]}}'
+    (saved / checkpoint.WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + b"\0")
+    with pytest.raises(AliceError):
+        Alice.from_pretrained(saved)
+
+
+def test_a_dtype_in_a_result_that_is_no_python(tmp_path):
+    archive.write_run(tmp_path, Result("T"), {"x": np.zeros(1)})
+    file = tmp_path / archive.RESULT
+    file.write_text(file.read_text().replace('"<f8"', '"f4,("'))
+    refused("is damaged", archive.read_run, tmp_path)
+
+
+def test_a_result_of_a_version_that_is_a_novel(tmp_path):
+    archive.write_run(tmp_path, Result("T"), {})
+    document = json.loads((tmp_path / archive.RESULT).read_text()) | {"version": "a" * 9000}
+    (tmp_path / archive.RESULT).write_text(json.dumps(document))
+    refused("upgrade the program", archive.read_run, tmp_path)
+
+
+def test_an_array_in_a_provenance_is_shown(tmp_path):
+    run = archive.write_run(tmp_path, Result("T"), {"x": np.arange(3)})
+    assert "[0 1 2]" in render_report(run)
+
+
+def test_a_run_behind_a_link_that_leads_out_is_not_shown(tmp_path):
+    publish(tmp_path / "other" / "one", Result("Secret"), {})
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "other" / "one")
+    (entry,) = read_entries(tmp_path / "runs")
+    assert (entry.title, entry.problem) == ("", "it is a link that leads out of this folder; copy the run itself")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("class Odd(BaseException): pass\nraise Odd('stop')", "Odd: stop"),
+        ("class Odd(Exception):\n    def __str__(self): return 5\nraise Odd", "Odd"),
+        ("raise GeneratorExit", "GeneratorExit"),
+    ],
+)
+def test_a_plugin_that_raises_what_is_no_ordinary_error(tmp_path, source, words):
+    (tmp_path / "odd.py").write_text(source)
+    *others, plugin = build(third_party=False, files=[tmp_path / "odd.py"]).all
+    assert plugin.error == words
+    assert not any(one.error for one in others)
+
+
+def test_a_plugin_can_be_interrupted(tmp_path):
+    (tmp_path / "odd.py").write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        build(third_party=False, files=[tmp_path / "odd.py"])
+
+
+def test_bytes_on_standard_input_that_are_no_text():
+    result = CliRunner(charset="utf-8").invoke(main, ["solve", "-"], input=b"abc \xff hello\n")
+    assert (result.exit_code, len(result.stderr.strip().splitlines())) == (1, 1)
+    assert "UTF-8" in result.stderr
+
+
+def test_bytes_in_an_argument_that_are_no_text():
+    result = CliRunner().invoke(main, ["solve", "abc \udcff hello"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "bytes that are no UTF-8" in result.stderr
