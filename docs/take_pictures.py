@@ -2,9 +2,10 @@
 
 Each analysis runs on the bundled models over few texts, and the first figure of its report is taken in headless
 Chromium (with its driver, as for `make test`). Analyses of trainings need the folder of a sweep, so they are taken only
-by name.
+by name. `--report` takes the picture from a report that is there already, whatever options it was made with.
 """
 
+import base64
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import click
 IMAGES = Path(__file__).with_name("images")
 WIDTH, HEIGHT = 900, 1200
 """Size of the window; a figure is as wide as the window allows."""
-LARGEST = 200_000
+LARGEST = 120_000
 """Bytes that a picture may have."""
 SECONDS_TO_DRAW = 60
 
@@ -27,25 +28,31 @@ SECONDS_TO_DRAW = 60
 @click.argument("names", nargs=-1)
 @click.option("--samples", default=200, show_default=True, help="Texts to read, for analyses that ask.")
 @click.option("--runs", type=click.Path(path_type=Path), help="Folder of trainings, for analyses that read them.")
+@click.option("--report", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Report to take it from.")
 @click.option("--figure", help="Name of the figure to take instead of the first, as in the report's address.")
-def take(names: tuple[str, ...], samples: int, runs: Path | None, figure: str | None) -> None:
+def take(names: tuple[str, ...], samples: int, runs: Path | None, report: Path | None, figure: str | None) -> None:
     """Run the analyses and take their pictures."""
+    from alice.errors import nearest
     from alice.plugins.analysis import is_for_all
     from alice.plugins.manager import build
 
     analyses = build(third_party=False).analyses
     chosen = names or tuple(name for name, cls in analyses.items() if is_for_all(cls))
+    if report is not None and len(names) != 1:
+        raise click.UsageError("--report is the report of one analysis; name that one")
+    for name in chosen:
+        if name not in analyses:
+            raise click.UsageError(f"there is no analysis {name!r}{nearest(name, analyses)}")
     with tempfile.TemporaryDirectory() as folder, _browser(Path(folder) / "profile") as browser:
         for name in chosen:
-            report = _run(analyses[name], samples, runs, Path(folder) / "runs")
+            page = report or _run(analyses[name], samples, runs, Path(folder) / "runs")
             picture = IMAGES / f"{name}.png"
-            _shoot(browser, report, figure, picture)
+            _shoot(browser, page, figure, picture)
             click.echo(f"{picture}: {picture.stat().st_size / 1000:.0f} kB")
 
 
 def _run(cls: Any, samples: int, runs: Path | None, out: Path) -> Path:
-    """Run an analysis, on every bundled model if it compares several; return its report."""
-    from alice.checkpoint import bundled
+    """Run an analysis, on the bundled models that read the same texts if it compares several; return its report."""
     from alice.plugins.analysis import check_needs, checkpoints_of
     from alice.plugins.context import RunContext
     from alice.plugins.runner import run_analysis
@@ -53,9 +60,17 @@ def _run(cls: Any, samples: int, runs: Path | None, out: Path) -> Path:
     wanted = {"samples": samples} | ({"runs": (runs,)} if runs else {})
     analysis = cls(**{field.name: wanted[field.name] for field in fields(cls) if field.name in wanted})
     check_needs(analysis)
-    models = {"none": [], "one": ["base"], "several": list(bundled())}[checkpoints_of(cls)]
+    models = {"none": [], "one": ["base"], "several": comparable()}[checkpoints_of(cls)]
     ctx = RunContext.open(*models) if models else RunContext()
     return run_analysis(analysis, ctx, out=out).folder / "report.html"
+
+
+def comparable() -> list[str]:
+    """Return the bundled models that have the alphabet of `base`."""
+    from alice.checkpoint import bundled, read_config
+
+    symbols = {name: read_config(folder).symbols for name, folder in bundled().items()}
+    return [name for name in symbols if symbols[name] == symbols["base"]]
 
 
 @contextmanager
@@ -64,7 +79,14 @@ def _browser(profile: Path) -> Iterator[Any]:
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
-    for argument in ("headless", "no-sandbox", "disable-gpu", "disable-background-networking", "disable-dev-shm-usage"):
+    for argument in (
+        "headless",
+        "no-sandbox",
+        "disable-gpu",
+        "disable-background-networking",
+        "disable-dev-shm-usage",
+        "hide-scrollbars",
+    ):
         options.add_argument(f"--{argument}")
     options.add_argument(f"--window-size={WIDTH},{HEIGHT}")
     options.add_argument(f"--user-data-dir={profile}")
@@ -79,8 +101,12 @@ def _shoot(browser: Any, report: Path, figure: str | None, picture: Path) -> Non
     browser.get(report.absolute().as_uri())
     drawn = "return document.readyState === 'complete' && !document.querySelector('.plot:not([data-drawn])')"
     WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(drawn))
-    wanted = f"#figure-{figure}" if figure else "figure.figure"
-    image = browser.find_element("css selector", wanted).screenshot_as_png
+    element = browser.find_element("css selector", f"#figure-{figure}" if figure else "figure.figure")
+    # Selenium's own picture of an element scrolls to it, and a figure far down was taken before the page came to rest.
+    place = "const r = arguments[0].getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
+    clip = dict(zip(("x", "y", "width", "height"), browser.execute_script(place, element), strict=True))
+    options = {"clip": clip | {"scale": 1}, "captureBeyondViewport": True}
+    image = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
     if len(image) > LARGEST:
         raise click.ClickException(f"the picture of {report} has {len(image):,} bytes, more than {LARGEST:,}")
     picture.write_bytes(image)

@@ -11,12 +11,13 @@ from alice.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"alice.cli": ROOT / "alice" / "cli", "alice.plugins": ROOT / "plugins", "alice.probes": ROOT / "probes"}
-ROOMS |= {"alice.reports": ROOT / "reports", "alice": ROOT / "alice"}
+ROOMS |= {"alice.reports": ROOT / "reports", "alice.bench": ROOT / "benchmarks", "alice": ROOT / "alice"}
 MAY_IMPORT = {
     "alice": {"alice"},
     "alice.reports": {"alice.reports"},
     "alice.probes": {"alice.probes", "alice"},
     "alice.plugins": {"alice.plugins", "alice.probes", "alice.reports", "alice"},
+    "alice.bench": {"alice.bench", "alice.plugins", "alice.probes", "alice.reports", "alice"},
     "alice.cli": set(ROOMS),
 }
 FOR_EVERYBODY = {"alice.errors", "alice.files"}
@@ -75,10 +76,10 @@ def test_help_never_imports_anything_heavy(arguments):
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("link", ["probes", "plugins", "reports"])
+@pytest.mark.parametrize("link", ["probes", "plugins", "reports", "bench"])
 def test_the_rooms_are_linked_into_the_package(link):
     assert (ROOT / "alice" / link).is_symlink()
-    assert (ROOT / "alice" / link).resolve() == ROOT / link
+    assert (ROOT / "alice" / link).resolve() == ROOMS[f"alice.{link}"]
 
 
 def test_files_are_short():

@@ -1,6 +1,22 @@
-"""`python -m alice.cli` is the same as `alice-interp`."""
+"""The program `alice-interp`, the same as `python -m alice.cli`: Ctrl-C is one line from the first moment on."""
 
-from alice.cli import main
-from alice.cli.lazy import PROGRAM
+import signal
 
-main(prog_name=PROGRAM)
+from alice.cli.signals import interrupt, leave
+
+
+def run() -> None:
+    """Load the command line and hand over to it; until then nothing is begun, and Ctrl-C leaves at once."""
+    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not so in a shell's background jobs
+    if heeded:
+        signal.signal(signal.SIGINT, leave)
+    from alice.cli.lazy import PROGRAM
+    from alice.cli.root import main
+
+    if heeded:
+        signal.signal(signal.SIGINT, interrupt)
+    main(prog_name=PROGRAM)
+
+
+if __name__ == "__main__":
+    run()

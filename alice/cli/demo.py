@@ -47,13 +47,14 @@ BOTH = ("base", "bijective")
 ANALYSES = (
     Small("early-exit", BOTH, {"samples": 100}),
     Small("key-recovery", BOTH, {"samples": 100}),
-    Small("errors-by-length", BOTH, {"samples": 200}),
+    Small("errors-by-length", BOTH, {"samples": 200, "solver_texts": 0}),
     Small("letter-frequency", BOTH, {"samples": 200}),
     Small("attention", ("base",), {"samples": 60}),
     Small("attention", ("bijective",), {"samples": 60}),
     Small("probe", ("base",), {"samples": 60}),
     Small("ngram", ("base",), {"samples": 60}),
-    Small("speed", BOTH, {"samples": 10, "rounds": 2, "seconds": 2.0, "classical": 3}),
+    Small("relabelling", BOTH, {"samples": 15, "relabellings": 5}),
+    Small("speed", BOTH, {"samples": 10, "rounds": 2, "seconds": 2.0, "classical": 3, "training_texts": 10_000}),
 )
 """Every analysis that needs only a checkpoint, in the order of a first look; together about a minute on one core."""
 

@@ -9,12 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from alice.cli.lazy import NearestGroup
-from alice.cli.run import PLUGIN_HELP
+from alice.cli.run import PLUGIN_HELP, announce
 from alice.plugins.analysis import summary_of
 from alice.plugins.manager import Plugin, build
 
 EPILOG = (
-    "Others' plugins are installed ones and the files in the folder that ALICE_INTERP_PLUGINS names. "
+    "Others' plugins are installed ones and the files in the folder that ALICE_INTERP_PLUGINS names, "
+    "whose code runs whenever plugins are loaded. "
     "ALICE_INTERP_LOAD_PLUGINS limits them to the names it lists, by comma; empty, it turns them off."
 )
 
@@ -27,8 +28,7 @@ def plugins(ctx: click.Context, as_json: bool, files: tuple[Path, ...]) -> None:
     """List the plugins: what each adds, where it comes from, and why one failed."""
     if ctx.invoked_subcommand is not None:
         return
-    for file in files:
-        click.echo(f"running the code in {file}, as --plugin asks", err=True)
+    announce(files)
     found = build(files=files).all
     if as_json:
         click.echo(json.dumps([_as_json(plugin) for plugin in found], indent=2))
@@ -55,6 +55,7 @@ def _as_json(plugin: Plugin) -> dict[str, object]:
         "where": plugin.where,
         "analyses": {str(cls.name): summary_of(cls) for cls in plugin.analyses},
         "corpora": list(plugin.corpora),
+        "solvers": list(plugin.solvers),
         "seconds": round(plugin.seconds, 6),
         "error": plugin.error,
     }
@@ -66,7 +67,8 @@ def _show(found: tuple[Plugin, ...]) -> None:
     table = Table("plugin", "version", "from", "adds", "load time", box=None)
     table.columns[-1].justify = "right"
     for plugin in found:
-        adds = [str(cls.name) for cls in plugin.analyses] + [f"corpus {name}" for name in plugin.corpora]
+        adds = [str(cls.name) for cls in plugin.analyses]
+        adds += [f"corpus {name}" for name in plugin.corpora] + [f"solver {name}" for name in plugin.solvers]
         origin = plugin.origin if plugin.origin == "built-in" else f"{plugin.origin}: {plugin.where}"
         said = Text("failed", style="red") if plugin.error is not None else Text(", ".join(adds))
         cells = (Text(plugin.name), Text(plugin.version), Text(origin, overflow="fold"), said)

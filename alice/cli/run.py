@@ -45,17 +45,13 @@ class AnalysisGroup(click.Group):
         self.__dict__.pop("plugins", None)
         # A shell that completes a line must not run a file that nobody has asked to run yet.
         self.files = () if ctx.resilient_parsing else tuple(_plugin_files(args))
-        for file in self.files:
-            click.echo(f"running the code in {file}, as --plugin asks", err=True)
+        announce(self.files)
         return super().parse_args(ctx, args)
 
     @cached_property
     def plugins(self) -> Plugins:
         """The plugins of this call."""
-        plugins = build(files=self.files)
-        for plugin in plugins.broken:
-            click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
-        return plugins
+        return load_plugins(self.files)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all analyses."""
@@ -72,6 +68,20 @@ class AnalysisGroup(click.Group):
                 return None
             ctx.fail(str(error))
         return _analysis_command(cls, plugin, self.plugins)
+
+
+def announce(files: Iterable[Path]) -> None:
+    """Say which files are run because the user names them."""
+    for file in files:
+        click.echo(f"running the code in {file}, as --plugin asks", err=True)
+
+
+def load_plugins(files: Iterable[Path]) -> Plugins:
+    """Load the plugins, these files among them, and say which did not load."""
+    plugins = build(files=files)
+    for plugin in plugins.broken:
+        click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
+    return plugins
 
 
 def _plugin_files(args: Sequence[str]) -> Iterable[Path]:

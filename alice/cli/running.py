@@ -1,7 +1,7 @@
-"""Runs analyses for `run` and `demo`: builds them, opens models and texts, and says where the reports are."""
+"""Runs analyses for several commands: builds them, opens models and texts, and says where the reports are."""
 
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,27 +48,53 @@ def open_context(
 
     if not ckpt:
         return RunContext(seed=seed, tracker=track)
-    return RunContext.open(*ckpt, data=data, split=split, seed=seed, tracker=track, corpora=plugins.corpora)
+    return RunContext.open(
+        *ckpt,
+        data=data,
+        split=split,
+        seed=seed,
+        tracker=track,
+        corpora=plugins.corpora,
+        solvers=plugins.solvers,
+    )
 
 
 def run_each(jobs: Sequence[Job], plugins: Plugins, *, out: Path, standalone: bool = False) -> list[str]:
     """Run analyses one after another; return a sentence about each that failed, which stops no other."""
+    outcomes = [
+        (job, run_one(job, plugins, out=out, place=place, standalone=standalone)) for job, place in places(jobs)
+    ]
+    return [f"{job.name} ({outcome})" for job, outcome in outcomes if isinstance(outcome, AliceError)]
+
+
+def places(jobs: Sequence[Job]) -> Iterator[tuple[Job, str]]:
+    """Yield each job with its number, to be shown."""
+    for number, job in enumerate(jobs, start=1):
+        yield job, click.style(f"[{number}/{len(jobs)}]", dim=True)
+
+
+def run_one(
+    job: Job, plugins: Plugins, *, out: Path, place: str, standalone: bool = False, reuse: bool = False
+) -> "StoredRun | AliceError":
+    """Run an analysis and return its result, or why it failed; `reuse` takes one that the same inputs gave before."""
+    from alice.plugins.reproduce_reuse import find_run
     from alice.plugins.runner import run_analysis
 
-    failed = []
-    for number, job in enumerate(jobs, start=1):
-        try:
-            cls, plugin = plugins.find(job.name)
-            click.echo(f"{_place(number, jobs)} {_title(job)}: {summary_of(cls)}", err=True)
-            analysis = build_analysis(cls, job.options)
+    try:
+        cls, plugin = plugins.find(job.name)
+        click.echo(f"{place} {_title(job)}: {summary_of(cls)}", err=True)
+        analysis = build_analysis(cls, job.options)
+        stored = find_run(out, analysis, job.ctx, plugin) if reuse else None
+        if stored is not None:
+            click.echo("as it was run before on the same inputs", err=True)
+        else:
             stored = run_analysis(analysis, job.ctx, out=out, plugin=plugin, standalone=standalone)
-        except AliceError as error:
-            failed.append(f"{job.name} ({error})")
-            click.echo(f"{job.name} failed: {error}", err=True)
-            _show_traceback(error)
-            continue
-        say_done(stored)
-    return failed
+    except AliceError as error:
+        click.echo(f"{job.name} failed: {error}", err=True)
+        _show_traceback(error)
+        return error
+    say_done(stored)
+    return stored
 
 
 def complain(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> None:
@@ -86,10 +112,6 @@ def say_done(stored: "StoredRun") -> None:
     if headline is not None:
         click.echo(f"{headline[0]}: {shown(headline[1])}")
     click.echo(str(stored.folder / "report.html"))
-
-
-def _place(number: int, jobs: Sequence[Job]) -> str:
-    return click.style(f"[{number}/{len(jobs)}]", dim=True)
 
 
 def _title(job: Job) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.corpus import POSSIBLE_SOURCES
 from alice.errors import AliceError, nearest
 from alice.presets import CPU_SIZES, PRESETS
+
+if TYPE_CHECKING:
+    from alice.run_folder import Run
 
 ALL_KEYS = "all"
 """Stands for the pool of all keys: a fresh one for every text."""
@@ -98,7 +101,11 @@ def _sweep(
     runs = [new_run(out / name, recipes[name], size, **chosen) for name, (size, _) in members.items()]
     say: Callable[[str], None] = partial(click.echo, err=True) if is_first_process() else lambda line: None
     with stop_on_signals() as stop:
-        train = partial(train_on_screen, cpu=cpu, track=track, stop=stop)
+
+        def train(run: "Run", *, resume: bool) -> bool:
+            stop.begin()
+            return train_on_screen(run, resume=resume, cpu=cpu, track=track, stop=stop)
+
         finished = carry_out(plan(runs, changes), train, say=say)
     if not finished:
         say(f"stopped and saved in {out}; the same command again goes on")

@@ -1,13 +1,11 @@
 """Ctrl-C anywhere is one line, and leaves nothing half done."""
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import traceback
 
 import pytest
+from interrupting import interrupt
 from workbench import save_checkpoint, save_texts, write_plugin
 
 from alice.cli.signals import no_interrupts
@@ -27,21 +25,6 @@ def place(tmp_path):
     save_texts(tmp_path / "texts.txt")
     write_plugin(tmp_path / "mine.py", body=WAITING)
     return tmp_path
-
-
-def interrupt(place, arguments, ready):
-    """Start a program, interrupt it once it has said that it is ready, and return what it says after that."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, *arguments], cwd=place, env=environment, text=True, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
-        for line in process.stderr:
-            if ready in line:
-                break
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=300)
-    return process.returncode, errors
 
 
 DATA = ("--ckpt", "model", "--data", "texts.txt", "--split", "all")

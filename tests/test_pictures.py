@@ -1,0 +1,15 @@
+"""The tool that takes the pictures of the documentation."""
+
+import sys
+from pathlib import Path
+
+from alice.checkpoint import bundled
+
+
+def test_models_of_one_picture_have_one_alphabet(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parent.parent / "docs")
+    import take_pictures
+
+    monkeypatch.delitem(sys.modules, "take_pictures")
+    assert take_pictures.comparable() == ["base", "bijective", "dynamic"]
+    assert "multilingual" in bundled()
