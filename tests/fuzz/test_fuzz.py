@@ -1,13 +1,15 @@
 """The short mode of the fuzzer: a few hundred inputs for each target; `run.py` makes as many as one likes."""
 
+import signal
 import subprocess
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from fuzz.pieces import Dice
-from fuzz.run import TARGETS, fuzz_randomly
+from fuzz.run import TARGETS, Hang, fuzz_randomly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +41,15 @@ def test_a_finding_names_its_input(capsys, monkeypatch):
 
     monkeypatch.setattr(target, "try_input", stumble)
     with pytest.raises(ZeroDivisionError):
+        fuzz_randomly("text_input", 5, seed=0)
+    assert "text_input: input 0 is b" in capsys.readouterr().err
+    assert signal.alarm(0) == 0, "the alarm would end this process later"
+
+
+def test_an_input_that_hangs_is_a_finding(capsys, monkeypatch):
+    monkeypatch.setattr("fuzz.run.SECONDS_OF_ONE", 1)
+    monkeypatch.setattr(import_module("fuzz.text_input"), "try_input", lambda data: time.sleep(60))
+    with pytest.raises(Hang, match="no answer within 1 seconds"):
         fuzz_randomly("text_input", 5, seed=0)
     assert "text_input: input 0 is b" in capsys.readouterr().err
 
