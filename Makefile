@@ -21,9 +21,10 @@ browser:
 	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium chromium-driver) >/dev/null || \
 	echo "no Chromium here, and it cannot be installed: the tests in a browser will be skipped"
 
-# One process a core with one thread each; the tests of a file share what they set up, so they stay together.
+# One process a core with one thread each; the tests of a file share what they set up, so they stay together. A process
+# that dies is not replaced: the one that takes its place can wait for ever for tests that nobody gives it.
 test: $(INSTALLED) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --max-worker-restart 0
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
