@@ -1,13 +1,12 @@
 """Writes the project of a new plugin: an analysis that runs, its test, and what makes it installable."""
 
 import re
-import secrets
 from keyword import iskeyword
 from pathlib import Path
-from shutil import rmtree
 from string import Template
 
 from alice.errors import AliceError
+from alice.files import draft_folder, remove, remove_drafts
 from alice.plugins.analysis import ALL
 from alice.plugins.hookspecs import API_VERSION
 from alice.plugins.manager import build
@@ -145,12 +144,16 @@ def _class_name(bare: str) -> str:
 
 def _write_all(folder: Path, files: dict[str, str]) -> None:
     """Write the files under a temporary name first, so that no half of a project is left."""
-    draft = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
+    remove_drafts(folder.parent, of=folder.name)
     try:
-        for place, text in files.items():
-            (draft / place).parent.mkdir(parents=True, exist_ok=True)
-            (draft / place).write_text(text, encoding="utf-8")
-        draft.rename(folder)
+        with draft_folder(folder) as draft:
+            try:
+                for place, text in files.items():
+                    (draft / place).parent.mkdir(exist_ok=True)
+                    (draft / place).write_text(text, encoding="utf-8")
+                draft.rename(folder)
+            except BaseException:
+                remove(draft)
+                raise
     except OSError as error:
-        rmtree(draft, ignore_errors=True)
         raise AliceError(f"cannot write {folder}: {error.strerror}; choose another --out") from error

@@ -1,7 +1,9 @@
+import errno
 import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -89,10 +91,20 @@ def test_a_name_that_is_run_already_is_refused(alone, name):
     assert list(alone.iterdir()) == []
 
 
-def test_a_draft_that_somebody_left_is_in_nobodys_way(alone):
-    (alone / ".alice-interp-mine.tmp" / "old").mkdir(parents=True)
+def test_what_a_process_that_died_left_half_written_is_removed(alone):
+    (alone / ".alice-interp-mine.0a1b2c3d.tmp" / "old").mkdir(parents=True)
     folder = plugins("new", "mine").stdout.splitlines()[0]
+    assert list(alone.iterdir()) == [alone / folder]
     assert not (alone / folder / "old").exists()
+
+
+def test_a_project_that_cannot_be_finished_leaves_nothing(alone, monkeypatch):
+    def full(path, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", full)
+    assert "No space left on device" in plugins("new", "mine", code=1).stderr
+    assert list(alone.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(alone):
