@@ -1,6 +1,7 @@
 """Sets a run up: the folder, the data, the precision, the processes; then hands over to the trainer."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -30,6 +31,7 @@ from alice.warm_start import start_from
 LONG_RUN_STEPS, LONG_RUN_HOURS = 500, 0.1
 """From here on the half minute that compiling takes is won back."""
 VALIDATION_SEED = 1_000_003
+SECONDS_TO_SETTLE = 0.5
 
 
 def train(
@@ -59,8 +61,20 @@ def train(
         if run.recipe.compile == "yes":
             compile_blocks(trainer.model)
         finished = trainer.fit(stop)
-        accelerator.end_training()
+        _end(accelerator)
     return finished
+
+
+def _end(accelerator: Accelerator) -> None:
+    """End trackers and the group of processes, in all of them together.
+
+    Threads that exchanged gradients free their tensors only after the exchange is over, and they need Python for that:
+    they would abort a program that has ended meanwhile.
+    """
+    accelerator.wait_for_everyone()
+    if accelerator.num_processes > 1:
+        time.sleep(SECONDS_TO_SETTLE)
+    accelerator.end_training()
 
 
 def _trainer(
