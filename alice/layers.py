@@ -31,6 +31,12 @@ class RMSNorm(nn.Module):
         return self.hook_normalized(x / scale) * self.w
 
 
+def overwritable(x: Tensor, other: Tensor | None = None) -> bool:
+    """Say whether a tensor that only we have may be computed with in place: no gradient, nor the other's, needs it."""
+    needed = x.requires_grad or (other is not None and other.requires_grad)
+    return not needed and x.dtype == torch.float32 and not torch.compiler.is_compiling()
+
+
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
     """Return cosine and sine of the turn of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
     frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
@@ -50,6 +56,11 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:
     else:  # one complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
     return turned.flatten(-2)
+
+
+def rotate_in_place(x: Tensor, table: Tensor) -> None:
+    """Turn as `rotate` does, several at once and without room for a copy; x is (batch, pos, part, head, d_head)."""
+    torch.view_as_complex(x.unflatten(-1, (-1, 2))).mul_(torch.view_as_complex(table[: x.shape[1], None, None]))
 
 
 class Attention(nn.Module):
@@ -76,9 +87,15 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head)).unbind(2)
-        q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
-        q, k = self.hook_rot_q(rotate(q, self.rotary)), self.hook_rot_k(rotate(k, self.rotary))
+        parts = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head))
+        q, k, v = parts.unbind(2)
+        if overwritable(parts) and not (self.hook_q.active or self.hook_k.active):
+            rotate_in_place(parts[:, :, :2], self.rotary)
+            v = self.hook_v(v)
+        else:
+            q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
+            q, k = rotate(q, self.rotary), rotate(k, self.rotary)
+        q, k = self.hook_rot_q(q), self.hook_rot_k(k)
         z = self.hook_z(self._mix(q, k, v, mask))
         if self.hook_result.active:
             return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
@@ -135,7 +152,8 @@ class MLP(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Transform every position alone, (batch, pos, d_model) -> the same."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(self.hook_post(F.silu(self.hook_pre(gate)) * self.hook_pre_linear(up)))
+        gate, up = F.silu(self.hook_pre(gate)), self.hook_pre_linear(up)
+        return self.down(self.hook_post(gate.mul_(up) if overwritable(gate, up) else gate * up))
 
     @property
     def W_gate(self) -> Tensor:  # noqa: N802

@@ -1,4 +1,7 @@
-"""The base model in plain torch modules, without a single hook: what the hooked one is compared with."""
+"""The base model in plain torch modules, without a single hook: what the hooked one is compared with.
+
+Made only to answer, not to be trained, it computes in place wherever the hooked model does.
+"""
 
 from typing import cast
 
@@ -26,14 +29,11 @@ class PlainAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Attend, (batch, pos, d_model) -> the same."""
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.n_heads, -1)).unbind(2)
+        parts = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))
+        torch.view_as_complex(parts[:, :, :2].unflatten(-1, (-1, 2))).mul_(self.turns[: x.shape[1], None, None])
+        q, k, v = parts.transpose(1, 3).unbind(2)
         allowed = None if mask is None else mask[:, None, None, :]
-        q, k, v = self._turn(q).transpose(1, 2), self._turn(k).transpose(1, 2), v.transpose(1, 2)
         return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2).flatten(2))
-
-    def _turn(self, x: Tensor) -> Tensor:
-        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
-        return torch.view_as_real(pairs * self.turns[: x.shape[1], None]).flatten(-2)
 
 
 class PlainBlock(nn.Module):
@@ -51,7 +51,7 @@ class PlainBlock(nn.Module):
         """Add attention and feed-forward, (batch, pos, d_model) -> the same."""
         x = x + self.attn(self.ln1(x), mask)
         gate, up = self.gate_up(self.ln2(x)).chunk(2, dim=-1)
-        return x + self.down(F.silu(gate) * up)
+        return x + self.down(F.silu(gate).mul_(up))
 
     def copy_from(self, block: Block) -> "PlainBlock":
         """Take over the weights of a hooked block."""

@@ -111,6 +111,16 @@ def test_patching_a_hook_with_zeros_changes_the_answer(base, ids):
         assert not torch.allclose(patched, base(ids), atol=1e-4), name
 
 
+def test_computing_in_place_changes_no_activation_and_no_answer(model, ids):
+    answer, expected = model.run_with_cache(ids, soft=True)
+    assert answer.requires_grad  # so nothing was overwritten
+    for name in expected:  # one at a time: where others listen, less is done in place
+        with torch.inference_mode():
+            output, cache = model.run_with_cache(ids, soft=True, names_filter=name)
+        torch.testing.assert_close(output, answer)
+        torch.testing.assert_close(cache[name], expected[name])
+
+
 def test_scores_and_patterns_are_not_computed_unless_asked_for(base, ids, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("somebody computed a pattern")
