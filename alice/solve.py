@@ -13,6 +13,8 @@ from alice.solution import Reading, note_on, unsolved
 from alice.solution import Solution as Solution
 from alice.solution import read as read
 
+LIMIT = BatchLimit(tokens=2048)
+"""Larger batches do not stay in a core's cache: twice as many characters at once take 7 % longer each."""
 NO_SYMBOL = "\N{MIDDLE DOT}"
 """Written where a model answers padding, which one with `whole_vocab` can do."""
 
@@ -27,7 +29,7 @@ def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterat
     found = {n: unsolved(texts[n], fault) for n, fault in enumerate(faults) if fault}
     solvable = np.array([n for n, fault in enumerate(faults) if not fault], dtype=np.int64)
     lengths = np.array([len(readings[n].ids) for n in solvable], dtype=np.int64)
-    for group in plan(lengths, BatchLimit()):
+    for group in plan(lengths, LIMIT):
         numbers = solvable[group].tolist()
         answers = _solve_batch(model, [readings[n] for n in numbers], layers=layers)
         found |= dict(zip(numbers, answers, strict=True))

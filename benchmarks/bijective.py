@@ -13,7 +13,7 @@ from alice.presets import model_config
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
     """Compare over many texts."""
-    count = 200 if quick else 1000
+    count = 200 if quick else 500
     given = [batch.cipher_ids for batch in batches(count)]
     models = {variant: Alice(model_config("small", variant)).eval() for variant in ("base", "bijective")}
     shared = models["base"].state_dict()

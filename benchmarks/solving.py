@@ -19,7 +19,7 @@ from alice.presets import model_config
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
     """Compare over many texts, in the batches that `solve` makes."""
-    count = 200 if quick else 1000
+    count = 200 if quick else 500
     model = Alice(model_config("small")).eval()
     given = [batch.cipher_ids for batch in batches(count)]
     shapes = [shape for ids in given for shape in forward_shapes(model.config, ids.numel())]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from alice import optimizer
-from alice.batch import Batch
+from alice.batch import Batch, BatchLimit
 from alice.bench.products import Products, flops, training_shapes
 from alice.bench.ratio import Ratio
 from alice.bench.texts import batches
@@ -17,7 +17,7 @@ from alice.training import compile_blocks
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
     """Compare for the presets made for a CPU, with the optimizer that they train with."""
-    given = batches(2000)
+    given = batches(2000, BatchLimit())
     batch = max((one for one in given if 90 <= one.cipher_ids.shape[1] <= 110), key=len)
     for preset in CPU_SIZES:
         yield _share(preset, batch, rounds=5 if quick else 20, padding=given.padding)
