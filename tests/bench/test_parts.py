@@ -1,9 +1,13 @@
 """What the benchmarks are made of: turns, products, the plain model."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from tiny import tiny
 
+from alice.bench.memory import peak_of_this_process
 from alice.bench.plain_model import PlainAlice
 from alice.bench.products import Products, flops, forward_shapes, training_shapes
 from alice.bench.timing import compared, take_turns
@@ -39,3 +43,10 @@ def test_the_plain_model_answers_as_the_hooked_one(padded):
         ids[0, 15:] = 0
     found, meant = PlainAlice(model).eval()(ids), model(ids)
     torch.testing.assert_close(found[ids != 0], meant[ids != 0], rtol=1e-4, atol=1e-5)
+
+
+def test_the_memory_of_a_new_process_is_its_own():
+    ours = peak_of_this_process()  # with torch in it
+    script = "from alice.bench.memory import peak_of_this_process; print(peak_of_this_process())"
+    theirs = int(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout)
+    assert 1_000 < theirs < ours / 2
