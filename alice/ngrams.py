@@ -4,7 +4,6 @@ Many texts are one array of ids beside an array that says which text each belong
 once. An n-gram never reaches from one text into the next.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +17,8 @@ from alice.metrics import Floats
 from alice.ratio_bootstrap import ratio
 
 Ints = NDArray[np.integer[Any]]
-BLOCK = 512
-"""Texts whose products with all others are held at a time."""
+BLOCK = 8192
+"""n-grams whose weighted sums are held at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,29 +78,28 @@ def cosine_by_text(one: NgramCounts, other: NgramCounts) -> Floats:
     return ratio(np.asarray(product), np.asarray(norms))
 
 
-def cosines_of_sums(one: NgramCounts, others: Sequence[NgramCounts], weights: Floats) -> Floats:
-    """Return the cosine of one with each other, counts summed over the texts by weights, (draw, text) -> (other, draw).
+def cosine_of_sums(one: NgramCounts, other: NgramCounts, weights: Floats, norms: Floats) -> Floats:
+    """Return the cosine of counts that are summed over the texts by weights, (draw, text) -> (draw,).
 
-    NaN where no text has n-grams.
+    `norms` are those of the first, from `norms_of_sums`. NaN where no text has n-grams.
     """
-    square = _products(one.counts, one.counts, weights)
-    cosines = []
-    for other in others:
-        _, left, right = np.intersect1d(one.codes, other.codes, assume_unique=True, return_indices=True)
-        product = _products(one.counts[:, left], other.counts[:, right], weights)
-        cosines.append(ratio(product, np.sqrt(square * _products(other.counts, other.counts, weights))))
-    return np.array(cosines)
+    _, left, right = np.intersect1d(one.codes, other.codes, assume_unique=True, return_indices=True)
+    product = _products(one.counts[:, left], other.counts[:, right], weights)
+    return ratio(product, norms * norms_of_sums(other, weights))
+
+
+def norms_of_sums(counts: NgramCounts, weights: Floats) -> Floats:
+    """Return how long the vectors are that are summed over the texts by weights, (draw, text) -> (draw,)."""
+    return np.sqrt(_products(counts.counts, counts.counts, weights))
 
 
 def _products(one: csr_array, other: csr_array, weights: Floats) -> Floats:
-    """Return the scalar products of the weighted sums, (draw,).
-
-    With A and B the counts and w the weights that is w A B' w', and A B' is much smaller than w A if n-grams are many.
-    """
+    """Return the scalar products of the weighted sums, (draw,): a block of n-grams at a time, since they are many."""
+    left, right, by_text = one.tocsc(), other.tocsc(), weights.T
     total = np.zeros(len(weights))
-    for start in range(0, len(weights.T), BLOCK):
-        rows = slice(start, start + BLOCK)
-        total += ((weights[:, rows] @ (one[rows] @ other.T).toarray()) * weights).sum(1)
+    for start in range(0, one.shape[1], BLOCK):
+        columns = slice(start, start + BLOCK)
+        total += ((left[:, columns].T @ by_text) * (right[:, columns].T @ by_text)).sum(0)
     return total
 
 

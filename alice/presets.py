@@ -49,7 +49,14 @@ PAPER_RECIPE = Recipe(
     steps=200_000, batch_texts=96, batch_tokens=None, lr=1e-4, schedule="constant", warmup_steps=0, clip=0.0
 )
 CPU_RECIPE = Recipe(
-    steps=20_000, batch_texts=None, batch_tokens=4096, lr=2e-3, schedule="wsd", warmup_steps=200, clip=1.0
+    steps=20_000,
+    batch_texts=None,
+    batch_tokens=4096,
+    lr=2e-3,
+    muon_lr=6e-3,
+    schedule="wsd",
+    warmup_steps=200,
+    clip=1.0,
 )
 
 

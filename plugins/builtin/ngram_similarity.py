@@ -1,5 +1,6 @@
 """How alike the n-grams of answers and of plaintexts are, layer by layer, with a bootstrap over texts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -9,7 +10,15 @@ from numpy.typing import NDArray
 
 from alice.errors import AliceError
 from alice.metrics import Floats
-from alice.ngrams import NgramCounts, cosine_by_text, cosines_of_sums, count_ngrams, gain_layers, rank_correlation
+from alice.ngrams import (
+    NgramCounts,
+    cosine_by_text,
+    cosine_of_sums,
+    count_ngrams,
+    gain_layers,
+    norms_of_sums,
+    rank_correlation,
+)
 from alice.plugins.builtin.ngram_readings import Readings, Small
 
 DRAWS = 100
@@ -79,7 +88,7 @@ def compare(readings: Readings, longest: int, rng: np.random.Generator) -> Simil
         truth = _count(readings, readings.plain, n)
         if truth.has_any.any():
             texts.append(int(truth.has_any.sum()))
-            cosines.append(_cosines(truth, [_count(readings, ids, n) for ids in answers], weights))
+            cosines.append(_cosines(truth, (_count(readings, ids, n) for ids in answers), weights))
     if not texts:
         raise AliceError("there is nothing to count: no text that was held out has a letter; count all characters")
     # (n, measure, reader * layer, 1 + draw) -> (reader, measure, 1 + draw, layer, n)
@@ -97,9 +106,12 @@ def _count(readings: Readings, ids: Small, n: int) -> NgramCounts:
     return count_ngrams(ids, readings.owner, n, symbols=readings.alphabet.size, texts=readings.texts)
 
 
-def _cosines(truth: NgramCounts, counts: list[NgramCounts], weights: Floats) -> Floats:
-    """Return the mean over texts and the cosine of the whole corpus under each of the weights, (2, answer, draw)."""
-    has = truth.has_any
-    each = np.stack([cosine_by_text(truth, one)[has] for one in counts])  # (answer, text)
-    means = each @ weights[:, has].T / weights[:, has].sum(1)
-    return np.stack([means, cosines_of_sums(truth, counts, weights)])
+def _cosines(truth: NgramCounts, counts: Iterable[NgramCounts], weights: Floats) -> Floats:
+    """Return the mean over texts and the cosine of the whole corpus under each of the weights, (2, answer, draw).
+
+    The counts are taken one after another, so that those of one answer are in memory at a time.
+    """
+    has, norms = truth.has_any, norms_of_sums(truth, weights)
+    shares = weights[:, has].T / weights[:, has].sum(1)
+    cosines = [(cosine_by_text(truth, one)[has] @ shares, cosine_of_sums(truth, one, weights, norms)) for one in counts]
+    return np.array(cosines).transpose(1, 0, 2)
