@@ -18,7 +18,7 @@ from typing import IO, Any, Literal, overload
 
 from alice.errors import AliceError
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
 
 
@@ -42,7 +42,7 @@ def _write_then_rename(path: Path, mode: str) -> Generator[IO[Any]]:
             draft.replace(path)  # while it is still held, so that nobody takes it for one of the dead
     except OSError as error:
         draft.unlink(missing_ok=True)
-        if error.errno not in _NO_ROOM:
+        if error.errno not in NO_ROOM:
             raise
         raise AliceError(f"no room left to write {path}; free some space or write elsewhere") from error
     except BaseException:

@@ -31,12 +31,6 @@ class RMSNorm(nn.Module):
         return self.hook_normalized(x / scale) * self.w
 
 
-def overwritable(x: Tensor, other: Tensor | None = None) -> bool:
-    """Say whether a tensor that only we have may be computed with in place: no gradient, nor the other's, needs it."""
-    needed = x.requires_grad or (other is not None and other.requires_grad)
-    return not needed and x.dtype == torch.float32 and not torch.compiler.is_compiling()
-
-
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
     """Return cosine and sine of the turn of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
     frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
@@ -45,22 +39,17 @@ def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, head, d_head)."""
+    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
     if x.dtype != torch.float32:
         return rotate(x.float(), table).to(x.dtype)
     pairs = x.unflatten(-1, (-1, 2))
-    turns = table[: x.shape[1], None]  # (pos, 1, d_head / 2, 2)
+    turns = table[: x.shape[1]].unsqueeze(-3)  # (pos, ..., 1, d_head / 2, 2)
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
     else:  # one complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
     return turned.flatten(-2)
-
-
-def rotate_in_place(x: Tensor, table: Tensor) -> None:
-    """Turn as `rotate` does, several at once and without room for a copy; x is (batch, pos, part, head, d_head)."""
-    torch.view_as_complex(x.unflatten(-1, (-1, 2))).mul_(torch.view_as_complex(table[: x.shape[1], None, None]))
 
 
 class Attention(nn.Module):
@@ -89,12 +78,11 @@ class Attention(nn.Module):
         """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
         parts = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head))
         q, k, v = parts.unbind(2)
-        if overwritable(parts) and not (self.hook_q.active or self.hook_k.active):
-            rotate_in_place(parts[:, :, :2], self.rotary)
-            v = self.hook_v(v)
-        else:
-            q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v)
-            q, k = rotate(q, self.rotary), rotate(k, self.rotary)
+        if self.hook_q.active or self.hook_k.active:
+            q, k = rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary)
+        else:  # both at once
+            q, k = rotate(parts[:, :, :2], self.rotary[:, None]).unbind(2)
+        v = self.hook_v(v)
         q, k = self.hook_rot_q(q), self.hook_rot_k(k)
         z = self.hook_z(self._mix(q, k, v, mask))
         if self.hook_result.active:
@@ -153,7 +141,9 @@ class MLP(nn.Module):
         """Transform every position alone, (batch, pos, d_model) -> the same."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
         gate, up = F.silu(self.hook_pre(gate)), self.hook_pre_linear(up)
-        return self.down(self.hook_post(gate.mul_(up) if overwritable(gate, up) else gate * up))
+        # In place where no gradient needs what is overwritten: nobody else has seen what silu returned.
+        in_place = not (gate.requires_grad or up.requires_grad or torch.compiler.is_compiling())
+        return self.down(self.hook_post(gate.mul_(up) if in_place else gate * up))
 
     @property
     def W_gate(self) -> Tensor:  # noqa: N802

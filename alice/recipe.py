@@ -13,6 +13,11 @@ Compile = Literal["auto", "yes", "no"]
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
 _POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
+_AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
+    ("steps", "warmup_steps", "batch_texts", "batch_tokens", "max_length", "log_every", "eval_every", "eval_texts"),
+    10**9,
+)
+"""Seeds that NumPy knows, keys that memory holds, and what no machine would come to the end of."""
 _NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
@@ -62,10 +67,13 @@ class Recipe:
             )
         for name in _POSITIVE:
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
-                raise AliceError(f"{name}={value} must be greater than 0")
+                raise AliceError(f"{name}={value} must be greater than 0 and finite")
         for name in _NOT_NEGATIVE:
             if not 0 <= getattr(self, name) < math.inf:
-                raise AliceError(f"{name}={getattr(self, name)} must be 0 or more")
+                raise AliceError(f"{name}={getattr(self, name)} must be 0 or more and finite")
+        for name, most in _AT_MOST.items():
+            if (value := getattr(self, name)) is not None and value > most:
+                raise AliceError(f"{name}={value} is too much; {most:,} is the most")
         for name in ("ema", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")

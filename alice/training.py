@@ -7,11 +7,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any
 
 import torch
 from accelerate import Accelerator, PartialState
-from accelerate.utils import broadcast_object_list, set_seed
+from accelerate.utils import broadcast, set_seed
 
 from alice import precision
 from alice.alphabet import Alphabet
@@ -145,17 +144,18 @@ def _decide(run: Run, state: PartialState, say: Callable[[str], None]) -> Run:
     What was settled is kept with the run: a resumed one must not round or compile differently.
     """
     recipe = run.recipe
-    settled: list[Any] = [recipe.precision, recipe.compile]
+    bf16, compiling = recipe.precision == "bf16", recipe.compile == "yes"
     if state.is_main_process:
         if recipe.precision == "auto":
             choice = precision.choose(run.model, str(state.device), recipe.batch_tokens or 4096)
             say(f"precision {choice.precision}: {choice.reason}")
-            settled[0] = choice.precision
+            bf16 = choice.precision == "bf16"
         if recipe.compile == "auto":
-            settled[1] = "yes" if _compiling_pays(recipe) else "no"
-            say("compiling the blocks, which takes about half a minute" if settled[1] == "yes" else "not compiling")
-    broadcast_object_list(settled)
-    return replace(run, recipe=replace(recipe, precision=settled[0], compile=settled[1]))
+            compiling, reason = _compiling_pays(recipe)
+            say(reason)
+    bf16, compiling = broadcast(torch.tensor([bf16, compiling], dtype=torch.int32, device=state.device)).bool().tolist()
+    settled = replace(recipe, precision="bf16" if bf16 else "fp32", compile="yes" if compiling else "no")
+    return replace(run, recipe=settled)
 
 
 def _accelerator(run: Run, cpu: bool, trackers: list[str]) -> Accelerator:
@@ -170,10 +170,13 @@ def _accelerator(run: Run, cpu: bool, trackers: list[str]) -> Accelerator:
     return accelerator
 
 
-def _compiling_pays(recipe: Recipe) -> bool:
-    """Say whether a run is long enough to win back the time, and whether there is a compiler."""
-    long = (recipe.steps or 0) >= LONG_RUN_STEPS or (recipe.hours or 0) >= LONG_RUN_HOURS
-    return long and (torch.cuda.is_available() or any(shutil.which(name) for name in ("c++", "g++", "clang++")))
+def _compiling_pays(recipe: Recipe) -> tuple[bool, str]:
+    """Say whether a run is long enough to win back the time and whether there is a compiler, and say so in words."""
+    if (recipe.steps or 0) < LONG_RUN_STEPS and (recipe.hours or 0) < LONG_RUN_HOURS:
+        return False, "not compiling: the run is too short to win back the half minute that it takes"
+    if not torch.cuda.is_available() and not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
+        return False, "not compiling: there is no C++ compiler"
+    return True, "compiling the blocks, which takes about half a minute"
 
 
 def compile_blocks(model: Alice) -> None:

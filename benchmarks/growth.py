@@ -21,11 +21,12 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
     """Compare each with half of it."""
     small, wide = (Alice(model_config("small", d_model=d, d_mlp=3 * d)).eval() for d in (128, 256))
     usual = torch.randint(1, small.config.d_vocab, (TEXTS, LENGTH))
+    more = [usual, torch.randint(1, small.config.d_vocab, (TEXTS, LENGTH))]
     long = torch.randint(1, small.config.d_vocab, (TEXTS, 2 * LENGTH))
     with one_core(), torch.inference_mode():
         contestants = {
             "usual": lambda: small(usual),
-            "texts": lambda: [small(usual) for _ in range(2)],
+            "texts": lambda: [small(ids) for ids in more],
             "length": lambda: small(long),
             "width": lambda: wide(usual),
         }

@@ -30,8 +30,9 @@ class PlainAttention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Attend, (batch, pos, d_model) -> the same."""
         parts = self.qkv(x).unflatten(-1, (3, self.n_heads, -1))
-        torch.view_as_complex(parts[:, :, :2].unflatten(-1, (-1, 2))).mul_(self.turns[: x.shape[1], None, None])
-        q, k, v = parts.transpose(1, 3).unbind(2)
+        pairs = torch.view_as_complex(parts[:, :, :2].unflatten(-1, (-1, 2)))
+        turned = torch.view_as_real(pairs * self.turns[: x.shape[1], None, None]).flatten(-2)
+        (q, k), v = turned.transpose(1, 3).unbind(2), parts[:, :, 2].transpose(1, 2)
         allowed = None if mask is None else mask[:, None, None, :]
         return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2).flatten(2))
 

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from alice.bench.ratio import Ratio
 from alice.bench.timing import compared, one_core, take_turns
+from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.probes.layers import LayerProbes
 from alice.probes.tasks import tasks
@@ -69,10 +70,8 @@ def accuracy(probes: LayerProbes | list[LogisticRegression], held: Tokens) -> fl
 
 
 def fewest(train: Callable[[int], float], budgets: Iterable[int], goal: float) -> tuple[int, float]:
-    """Return the first budget that reaches the goal, with its accuracy; the last if none does."""
-    budget, reached = 0, 0.0
+    """Return the first budget that reaches the goal, with its accuracy."""
     for budget in budgets:
-        reached = train(budget)
-        if reached >= goal:
-            break
-    return budget, reached
+        if (reached := train(budget)) >= goal:
+            return budget, reached
+    raise AliceError(f"no number of passes reaches an accuracy of {goal:.4f}, so there is nothing to compare")

@@ -11,6 +11,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from alice.cli.lazy import NearestGroup
+from alice.cli.options import AtLeast
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 
@@ -70,7 +71,7 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
 @click.option("--name", help="Name on the card.  [default: the folder's]")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on, its test side.")
-@click.option("--samples", type=click.IntRange(min=1), help="Texts at most.  [default: all of the test side]")
+@click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
 def export(run: Path, out: Path, name: str | None, data: str, samples: int | None) -> None:
     """Write the weights of a training RUN in half precision, with a card of measured error rates."""
     from alice.cli.evaluate import measure

@@ -8,7 +8,7 @@ from typing import Literal
 import click
 
 from alice.alphabet import ALPHABETS
-from alice.cli.options import NearestChoice
+from alice.cli.options import AtLeast, NearestChoice
 from alice.cli.progress import track
 from alice.corpus import QUOTES, Corpus, Tally, open_corpus
 from alice.segments import segments as cut_segments
@@ -59,7 +59,7 @@ class Choice:
 
 def choice_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the argument SOURCE and the options of `Choice` to a command."""
-    positive = click.IntRange(min=1)
+    positive = AtLeast(1)
     for decorate in (
         click.option("--limit", type=positive, help="Stop after this many texts."),
         click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from alice import paper
+from alice.cli.options import AtLeast
 from alice.cli.progress import track
 from alice.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
 from alice.errors import AliceError
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus; its test side is used.")
-@click.option("--samples", type=click.IntRange(min=1), help="Texts at most.  [default: all of the test side]")
+@click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
 @click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts.")
 @click.option("--max-length", default=300, show_default=True, help="Longest text to measure on.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of keys and bootstrap.")
+@click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of keys and bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def evaluate(ckpt: str, data: str, samples: int | None, seed: int, as_json: bool, **corpus: Any) -> None:
     """Measure the symbol error rate of a checkpoint on unseen texts under unseen keys."""

@@ -1,5 +1,6 @@
 """Click groups: one that suggests the nearest name, one that imports late, and one that turns errors into one line."""
 
+import os
 import sys
 import traceback
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import click
 
 from alice.cli.signals import no_interrupts
 from alice.errors import AliceError, nearest
+from alice.files import NO_ROOM
 
 PROGRAM = "alice-interp"
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl-C
@@ -65,6 +67,22 @@ class LazyGroup(NearestGroup):
 
 class RootGroup(LazyGroup):
     """The outermost group: what the user can mend is one line on stderr; a traceback comes with `--debug` only."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program; where its output finds no room that is one line, too."""
+        try:
+            try:
+                return super().main(*args, **kwargs)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except OSError as error:
+            if error.errno not in NO_ROOM or "--debug" in sys.argv:
+                raise
+            if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+                # What it still holds would fail again when Python ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+            sys.exit(f"{PROGRAM}: error: no room left for what is printed; free some space or print elsewhere")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was called."""

@@ -19,9 +19,35 @@ else:  # older releases of click know no type arguments
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 UNSET: Any = None
 """What an option that was not given is passed as; the dataclass keeps its own default then."""
+MOST = 2**31 - 1
 NONE_WORD = "none"
 """What a user writes where a field may be None and something else is its default."""
 _SAID_NONE: Any = object()
+
+
+class Whole(click.types.IntParamType):
+    """A whole number that a machine can count to."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number."""
+        return _countable(self, super().convert(value, param, ctx), param, ctx)
+
+
+class AtLeast(click.IntRange):
+    """A whole number from a smallest one on; that it must be one that a machine can count to goes without saying."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number."""
+        return _countable(self, super().convert(value, param, ctx), param, ctx)
+
+
+def _countable(kind: ParamType, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    if abs(value) > MOST:
+        kind.fail(f"{value} is too large; {MOST} is the most.", param, ctx)
+    return value
 
 
 def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | None = None) -> Decorator:
@@ -114,7 +140,7 @@ def _click_type(kind: Kind) -> ParamType:
         return _Literal(kind.choices)
     if kind.scalar is Path:
         return click.Path(path_type=Path)
-    return click.types.convert_type(kind.scalar)
+    return Whole() if kind.scalar is int else click.types.convert_type(kind.scalar)
 
 
 def _none_if_empty(ctx: click.Context, parameter: click.Parameter, value: tuple[Any, ...]) -> tuple[Any, ...] | None:

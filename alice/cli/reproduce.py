@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.cli.options import NearestChoice
+from alice.cli.options import AtLeast, NearestChoice
 from alice.cli.running import Job, open_context, places, run_one
 from alice.corpus import QUOTES
 from alice.errors import AliceError
@@ -48,8 +48,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="Side of the corpus to read.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the keys.")
-@click.option("--samples", type=click.IntRange(min=2), help="Texts of each analysis.  [default: 200 to 2000]")
+@click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of the keys.")
+@click.option("--samples", type=AtLeast(2), help="Texts of each analysis.  [default: 200 to 2000]")
 @click.option("--skip", multiple=True, metavar="NAME", help="Analysis to leave out; once for each.")
 @click.option("--fresh", is_flag=True, help="Run everything again, also what DIR has from the same inputs.")
 @click.option("--out", type=FOLDER, default=Path("reproduction"), show_default=True, help="Folder of the page.")

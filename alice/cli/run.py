@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from alice.cli.options import NearestChoice, dataclass_options, given
+from alice.cli.options import AtLeast, NearestChoice, dataclass_options, given
 from alice.cli.running import Job, build_analysis, complain, open_context, run_each, say_done
 from alice.corpus import POSSIBLE_SOURCES, QUOTES
 from alice.errors import AliceError
@@ -25,7 +25,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--standalone", is_flag=True, help="Put the drawing script into the report, to send it around."),
         click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
                      show_default=True, help="Folder of all runs."),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the keys."),
+        click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of the keys."),
         click.option("--split", type=NearestChoice(SPLITS), default="test", show_default=True,
                      help="Side of the corpus to read."),
         click.option("--data", default=QUOTES, show_default=True, help="Corpus to read: one by name, or a file."),

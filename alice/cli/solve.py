@@ -122,6 +122,8 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
             lines = file.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise AliceError(f"{file} cannot be read as text ({error}); give a UTF-8 text file") from error
+    elif sys.stdin is None:
+        raise AliceError("standard input is closed; give a text or --file")
     else:
         try:
             lines = sys.stdin.read().splitlines()

@@ -30,7 +30,7 @@ _OPTIONS = (
     click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), help="Symbols of the model.  [default: english]"),
     click.option("--dropout", type=float, help="Dropout of the model.  [default: the preset's]"),
     click.option("--stochastic-depth", type=float, help="Stochastic depth of the model.  [default: the preset's]"),
-    click.option("--threads", type=click.IntRange(min=1), help="CPU threads.  [default: all cores]"),
+    click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: all cores]"),
     click.option("--cpu", is_flag=True, help="Use the CPU even if there is an accelerator."),
     click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service, too."),
 )

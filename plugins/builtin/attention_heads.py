@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.attention_stats import head_statistics, key_weights, uniform_pattern
+from alice.attention_stats import STATISTICS, head_statistics, key_weights, uniform_pattern
 from alice.batch import Batch
 from alice.config import ModelConfig
 from alice.errors import AliceError
@@ -56,20 +56,20 @@ class TextMaps:
 
 def measure(ctx: RunContext) -> Heads:
     """Take the statistics of every head over all texts that have a letter; one layer of one batch is held at a time."""
-    values, uniform, index = [], [], []
+    texts, config = sum(len(batch) for batch in ctx.batches), ctx.model.config
+    # Filled in place: small arrays kept between large ones would keep the memory between them from being used again.
+    values = np.empty((texts, config.n_layers * config.n_heads, len(STATISTICS)), dtype=np.float32)
+    uniform = np.empty((texts, len(STATISTICS)), dtype=np.float32)
     for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
         weights = key_weights(batch.cipher_ids, batch.mask, ctx.alphabet)
         found = _by_layer(ctx, batch, partial(head_statistics, weights=weights))
-        values.append(found.flatten(1, 2).cpu().numpy())  # (batch, head, statistic), all layers
-        uniform.append(head_statistics(uniform_pattern(batch.mask), weights)[:, 0].cpu().numpy())
-        index.append(batch.index.cpu().numpy())
-    order = np.argsort(np.concatenate(index))
-    baseline = np.concatenate(uniform)[order]
-    lettered = np.isfinite(baseline).all(1)
+        rows = batch.index.cpu().numpy()
+        values[rows] = found.flatten(1, 2).cpu().numpy()  # (batch, head, statistic), all layers
+        uniform[rows] = head_statistics(uniform_pattern(batch.mask), weights)[:, 0].cpu().numpy()
+    lettered = np.isfinite(uniform).all(1)
     if not lettered.any():
         raise AliceError("no text has a letter, so no head has anything to look from; check the corpus")
-    per_text = np.concatenate(values)[order]
-    return Heads(ctx.checkpoint, ctx.model.config.n_heads, per_text[lettered], baseline[lettered])
+    return Heads(ctx.checkpoint, config.n_heads, values[lettered], uniform[lettered])
 
 
 def given_batch(ctx: RunContext, text: str, *, encrypt: bool) -> Batch:

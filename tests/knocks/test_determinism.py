@@ -1,4 +1,4 @@
-"""The same command twice gives the same result, bit for bit, whatever the number of threads."""
+"""The same command twice gives the same result, bit for bit, with one thread and with two."""
 
 import json
 

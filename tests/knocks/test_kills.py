@@ -39,13 +39,14 @@ def step_of(place):
 def test_a_training_killed_again_and_again_ends_as_if_it_never_had_been(place, tmp_path_factory):
     unbroken = small_run(tmp_path_factory.mktemp("unbroken"), place / "texts.txt", steps=STEPS, eval_texts=4)
     carry_out(unbroken)
-    rng, reached = np.random.default_rng(1), 0
+    rng, reached, killed = np.random.default_rng(1), 0, 0
     for _ in range(KILLS):
-        kill_within(1.0, rng, train, place)
+        killed += kill_within(1.0, rng, train, place)
         now = step_of(place)
         assert now >= reached
         assert len(drafts_in(place)) <= 1
         reached = now
+    assert killed
     finish(train, place)
     assert same_weights(unbroken.folder, place / TRAINING)
     assert losses(unbroken.folder) == losses(place / TRAINING)
@@ -75,12 +76,14 @@ def test_a_gallery_killed_again_and_again_shows_all_runs_in_the_end(place):
     for _ in range(3):
         finish(analyse, place)
     known, seconds, rng = whole_runs(place), finish(gallery, place), np.random.default_rng(3)
+    killed = 0
     for _ in range(KILLS):
-        kill_within(seconds, rng, gallery, place)
+        killed += kill_within(seconds, rng, gallery, place)
         assert whole_runs(place) == known
         assert is_gallery(place / RUNS / "index.html")
         assert len(drafts_in(place)) <= 1 + len(known)
     finish(gallery, place)
+    assert killed
     assert drafts_in(place) == []
     assert {entry.name for entry in read_entries(place / RUNS) if not entry.problem} == known
 
@@ -92,6 +95,7 @@ def test_a_kill_at_any_step_of_writing_is_mended_by_the_next_start(place, work):
     steps = range(1, 200) if KILLS > 6 else range(1, 200, 17)
     for step in steps:
         if not kill_at(step, place, work):
+            assert step > 1, "it wrote nothing"
             break
         now = whole_runs(place)
         assert known <= now

@@ -38,6 +38,8 @@ UNSAFE_CALLS = {
     "pandas.read_pickle",
     "pd.read_pickle",
 }
+UNSAFE_NAMES = re.compile(r"(torch|numpy)\.load|torch\.jit\.load|.*_object(_list)?$|.*gather_object")
+"""What a module may not import by name, since it could then be called by any: it unpickles, or pickles for others."""
 HARMLESS = {"pickle.UnpicklingError"}
 """The error by which torch says that it refused to run something."""
 
@@ -60,7 +62,11 @@ def imported(tree):
 def faults(source):
     """Return what in a file could run what a data file says."""
     tree = ast.parse(source)
-    found = [name for name in imported(tree) if name.split(".")[0] in UNSAFE_MODULES and name not in HARMLESS]
+    found = [
+        name
+        for name in imported(tree)
+        if (name.split(".")[0] in UNSAFE_MODULES and name not in HARMLESS) or UNSAFE_NAMES.fullmatch(name)
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value == "pickle":
             found.append("'pickle'")
@@ -71,7 +77,14 @@ def faults(source):
         unsafe_torch = name.endswith("torch.load") and given.get("weights_only") is not True
         unsafe_numpy = name in ("np.load", "numpy.load") and given.get("allow_pickle") is not False
         shell = name.split(".")[0] == "subprocess" and given.get("shell") not in (None, False)
-        if name in UNSAFE_CALLS or unsafe_torch or unsafe_numpy or shell or given.get("allow_pickle") is True:
+        if (
+            name in UNSAFE_CALLS
+            or name.endswith(("_object", "_object_list", "jit.load"))
+            or unsafe_torch
+            or unsafe_numpy
+            or shell
+            or given.get("allow_pickle") is True
+        ):
             found.append(name)
         if given.get("trust_remote_code"):
             found.append("trust_remote_code")
@@ -92,6 +105,11 @@ def test_no_module_runs_what_a_file_says(path):
         "import dill.source",
         "import_module('pickle')",
         "torch.load(f)",
+        "from torch import load",
+        "from numpy import load",
+        "torch.jit.load(f)",
+        "from accelerate.utils import broadcast_object_list",
+        "torch.distributed.all_gather_object(x, y)",
         "torch.load(f, weights_only=False)",
         "np.load(f)",
         "np.load(f, allow_pickle=True)",
