@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus; its test side is used.")
 @click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
 @click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts.")
-@click.option("--max-length", default=300, show_default=True, help="Longest text to measure on.")
+@click.option("--max-length", type=AtLeast(1), default=300, show_default=True, help="Longest text to measure on.")
 @click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of keys and bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def evaluate(ckpt: str, data: str, samples: int | None, seed: int, as_json: bool, **corpus: Any) -> None:

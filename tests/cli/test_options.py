@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from alice import fields
+from alice.cli import main
 from alice.cli.options import dataclass_options, given
 from alice.errors import AliceError
 
@@ -111,3 +112,24 @@ def test_options_survive_json():
 def test_a_type_that_cannot_be_an_option_is_named(hint):
     with pytest.raises(AliceError, match=r"field 'odd' has type .* cannot be an option"):
         fields.field_kinds(dataclass(type("Odd", (), {"__annotations__": {"odd": hint}})))
+
+
+def options_below(command, path="alice-interp"):
+    """Yield every option of a command and of those below it."""
+    yield from ((f"{path} --{option.name}", option) for option in command.params)
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for name in command.list_commands(ctx):
+            yield from options_below(command.get_command(ctx, name), f"{path} {name}")
+
+
+def test_no_command_takes_a_number_that_no_machine_can_count_to():
+    whole = {
+        name: option
+        for name, option in options_below(main)
+        if isinstance(getattr(option.type, "inner", option.type), click.types.IntParamType)
+    }
+    assert len(whole) > 30
+    for name, option in whole.items():
+        with pytest.raises(click.BadParameter, match=r"too large|not in the range"):
+            pytest.fail(f"{name} takes {option.type.convert('9' * 30, option, None)}")
