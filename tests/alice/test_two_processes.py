@@ -42,7 +42,6 @@ def test_two_processes_resume_as_if_never_stopped_and_end_a_budget_in_hours_toge
     unbroken, broken = (small_run(tmp_path / name, corpus, **fields) for name in ("unbroken", "broken"))
     for run in (unbroken, broken):
         carry_out(run, stop=lambda: True)
-        in_two_processes(run.folder, "--steps", "1")  # from here on there are two states of the dice
     in_two_processes(unbroken.folder, "--steps", "8")
     in_two_processes(broken.folder, "--steps", "3")
     in_two_processes(broken.folder, "--steps", "8")

@@ -9,7 +9,7 @@ from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.scaling import Scaling
 
-MINI = {"d_model": 64, "n_layers": 4, "n_heads": 4, "d_mlp": 192}
+MINI = {"d_model": 64, "n_layers": 4, "n_heads": 2, "d_mlp": 192}
 SMALL = {"d_model": 128, "n_layers": 8, "n_heads": 4, "d_mlp": 384}
 STEPS = (10, 20, 40, 80, 160, 320)
 
@@ -92,7 +92,7 @@ def test_a_run_that_was_not_measured_yet_has_no_line(tmp_path):
 
 def test_the_papers_configurations_stand_beside(runs):
     table = Scaling((runs,)).run(RunContext()).tables["configurations"]
-    assert table.rows[0] == ("ours", "mini", "0.213M", 64, 4, 4, 192)
+    assert table.rows[0] == ("ours", "mini", "0.213M", 64, 4, 2, 192)
     assert ("paper", "85M", "84.9M", 768, 12, 12, 2048) in table.rows
     assert sum(row[0] == "paper" for row in table.rows) == 6
 
