@@ -134,7 +134,7 @@ def test_options_that_make_no_sense_are_refused(options, complaint):
 
 
 def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(ErrorsByLength)
+    check_analysis(ErrorsByLength, solver_texts=3)
 
 
 def test_the_command_line_runs_it(tmp_path, monkeypatch):
