@@ -8,7 +8,7 @@ from alice.bench.ratio import Ratio
 from alice.bench.texts import batches
 from alice.bench.timing import compared, one_core, take_turns
 from alice.model import Alice
-from alice.presets import model_config
+from alice.training.presets import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

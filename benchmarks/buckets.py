@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alice.alphabet import ENGLISH
-from alice.batch import EncodedTexts
 from alice.bench.ratio import Ratio
 from alice.bench.texts import batches, first_texts
 from alice.bench.timing import compared, one_core, take_turns
 from alice.model import Alice
-from alice.presets import model_config
+from alice.text.alphabet import ENGLISH
+from alice.text.batches import EncodedTexts
+from alice.training.presets import model_config
 
 AT_A_TIME = 32
 

@@ -7,7 +7,7 @@ import torch
 from alice.bench.ratio import Ratio
 from alice.bench.timing import compared, one_core, take_turns
 from alice.model import Alice
-from alice.presets import model_config
+from alice.training.presets import model_config
 
 STREAMS = ("blocks.*.hook_resid_pre", "blocks.*.hook_resid_mid", "blocks.*.hook_resid_post")
 SHAPE = (40, 100)

@@ -7,7 +7,7 @@ import torch
 from alice.bench.ratio import Ratio
 from alice.bench.timing import compared, one_core, take_turns
 from alice.plugins import RunContext
-from alice.plugins.builtin.exits import measure as read_exits
+from alice.plugins.builtin.early_exit.measure import measure as read_exits
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

@@ -12,7 +12,7 @@ import torch
 from alice.bench.ratio import Ratio
 from alice.bench.timing import one_core, take_turns
 from alice.model import Alice
-from alice.presets import model_config
+from alice.training.presets import model_config
 
 TEXTS, LENGTH = 16, 128
 

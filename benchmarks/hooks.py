@@ -9,7 +9,7 @@ from alice.bench.ratio import Ratio
 from alice.bench.timing import compared, one_core, take_turns
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.presets import model_config
+from alice.training.presets import model_config
 
 SHAPES = {"40 texts of 100 characters": (40, 100), "16 texts of 256": (16, 256), "one text of 100": (1, 100)}
 

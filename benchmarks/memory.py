@@ -42,8 +42,8 @@ def _peak(file: str, count: int) -> int:
     from alice.plugins import RunContext
     from alice.plugins.builtin.early_exit import EarlyExit
     from alice.plugins.runner import run_analysis
-    from alice.presets import model_config
     from alice.timing import using_threads
+    from alice.training.presets import model_config
 
     torch.manual_seed(0)
     ctx = RunContext.open(Alice(model_config("mini")), data=file, split="all")

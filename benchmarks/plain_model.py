@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from alice.config import ModelConfig
-from alice.layers import Block, rotary_table
 from alice.model import Alice
+from alice.model.config import ModelConfig
+from alice.model.layers import Block, rotary_table
 
 
 class PlainAttention(nn.Module):

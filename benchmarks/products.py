@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-from alice.config import ModelConfig
+from alice.model.config import ModelConfig
 
 Shape = tuple[int, int, int]
 """Rows, inner, columns."""

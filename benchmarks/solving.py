@@ -12,9 +12,9 @@ from alice.bench.products import Products, flops, forward_shapes
 from alice.bench.ratio import Ratio
 from alice.bench.texts import batches
 from alice.bench.timing import compared, one_core, take_turns
-from alice.flops import forward_flops
 from alice.model import Alice
-from alice.presets import model_config
+from alice.model.flops import forward_flops
+from alice.training.presets import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

@@ -2,11 +2,11 @@
 
 from itertools import islice
 
-from alice.alphabet import ENGLISH
-from alice.batch import Batches, BatchLimit, EncodedTexts
-from alice.corpus import QUOTES, open_corpus
-from alice.solve import LIMIT
-from alice.split import select
+from alice.solving.solve import LIMIT
+from alice.text.alphabet import ENGLISH
+from alice.text.batches import Batches, BatchLimit, EncodedTexts
+from alice.text.corpus import QUOTES, open_corpus
+from alice.text.split import select
 
 
 def first_texts(count: int) -> list[str]:

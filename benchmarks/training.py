@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from alice import optimizer
-from alice.batch import Batch, BatchLimit
 from alice.bench.products import Products, flops, training_shapes
 from alice.bench.ratio import Ratio
 from alice.bench.texts import batches
 from alice.bench.timing import compared, one_core, take_turns
-from alice.flops import training_flops
-from alice.loss import Objective
 from alice.model import Alice
-from alice.presets import CPU_SIZES, model_config, recipe
-from alice.training import compile_blocks
+from alice.model.flops import training_flops
+from alice.text.batches import Batch, BatchLimit
+from alice.training import optimizer
+from alice.training.loss import Objective
+from alice.training.presets import CPU_SIZES, model_config, recipe
+from alice.training.setup import compile_blocks
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

@@ -17,10 +17,9 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from alice.batch import Batch
-from alice.config import ModelConfig
 from alice.fields import from_plain, to_plain
 from alice.model import Alice
+from alice.model.config import ModelConfig
 from alice.plugins.analysis import Analysis, check_class, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.models import hooks_on
@@ -30,6 +29,7 @@ from alice.plugins.store_room import FOLDER_VARIABLE
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_run, write_run
 from alice.reports.html import render_report
+from alice.text.batches import Batch
 
 WORDS = (
     *("THE", "OF", "AND", "TO", "IN", "IS", "YOU", "THAT", "IT", "HE", "WAS", "FOR", "ON", "ARE", "AS", "WITH", "HIS"),

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from alice.activations import Activations
-    from alice.alphabet import Alphabet
     from alice.model import Alice
+    from alice.model.activations import Activations
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
     from alice.plugins.sample import Sample, SampleBatches, Split
     from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
+    from alice.text.alphabet import Alphabet
 
 T = TypeVar("T")
 
@@ -161,7 +161,7 @@ class RunContext:
 
         The model reads one batch at a time as you go; nothing is kept. Hooks come off after each batch.
         """
-        from alice.activations import Activations
+        from alice.model.activations import Activations
 
         return Activations(self.model, self.batches, *patterns)
 

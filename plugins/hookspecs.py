@@ -13,10 +13,10 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from alice.alphabet import Alphabet
-    from alice.corpus import Corpus
     from alice.plugins.analysis import Analysis
     from alice.plugins.solvers import SolverOpener
+    from alice.text.alphabet import Alphabet
+    from alice.text.corpus import Corpus
 
     CorpusOpener = Callable[[Alphabet], Corpus]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from alice.alphabet import Alphabet
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins.context import RunContext, Tracker
 from alice.plugins.models import NamedModel, name_of
 from alice.plugins.sample import Sample, Split, TextPool, open_pool
+from alice.text.alphabet import Alphabet
 
 if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener

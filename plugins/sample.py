@@ -12,17 +12,17 @@ from weakref import finalize
 
 import numpy as np
 
-from alice.alphabet import Alphabet
-from alice.batch import Batch, Batches, BatchLimit, EncodedTexts, KeySource
-from alice.corpus import open_corpus
 from alice.errors import AliceError
-from alice.split import letters_of, select
+from alice.text.alphabet import Alphabet
+from alice.text.batches import Batch, Batches, BatchLimit, EncodedTexts, KeySource
+from alice.text.corpus import open_corpus
+from alice.text.split import letters_of, select
 
 if TYPE_CHECKING:
     import torch
 
-    from alice.cipher import KeyArray
     from alice.plugins.hookspecs import CorpusOpener
+    from alice.text.cipher import KeyArray
 
 Split = Literal["test", "train", "all"]
 LIMIT = BatchLimit(tokens=4096)

@@ -21,13 +21,13 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformer_lens import ActivationCache
 
-from alice.activations import Activations, run_batch
-from alice.batch import Batch
-from alice.checkpoint import write_tensors
+from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import atomic_write
+from alice.model.activations import Activations, run_batch
 from alice.plugins import store_room
 from alice.plugins.models import hooks_on
+from alice.text.batches import Batch
 
 if TYPE_CHECKING:
     from alice.plugins.models import NamedModel

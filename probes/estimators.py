@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from alice.metrics import Floats
 from alice.probes.layers import Kind, LayerProbes
+from alice.statistics import Floats
 
 NUMBERS = (np.float64, np.float32)
 LARGEST_SEED = 2**31 - 1

@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, gelu
 
 from alice.errors import AliceError
 from alice.probes.conditioning import Conditioner
-from alice.schedule import factor
+from alice.training.schedule import factor
 
 Kind = Literal["linear", "mlp"]
 KINDS: tuple[str, ...] = get_args(Kind)

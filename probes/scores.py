@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.alphabet import Alphabet
-from alice.batch import Batch
 from alice.probes.layers import IGNORED
 from alice.probes.tasks import Task, is_letter
 from alice.probes.tokens import Shards, Texts, chosen, labels_of, stacked
+from alice.text.alphabet import Alphabet
+from alice.text.batches import Batch
 
 Shares = NDArray[np.float32]
 

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.alphabet import Alphabet
-from alice.batch import Batch
 from alice.probes.layers import IGNORED
+from alice.text.alphabet import Alphabet
+from alice.text.batches import Batch
 
 RANKS, POSITIONS, LENGTHS = 15, 10, 12
 """Classes of the frequency rank, the position in the word and the word's length; the last one is open."""

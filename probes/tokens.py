@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformer_lens import ActivationCache
 
-from alice.batch import Batch
 from alice.errors import AliceError
 from alice.probes.layers import Pair
 from alice.probes.tasks import Task
+from alice.text.batches import Batch
 
 Texts = NDArray[np.bool_]
 """Which texts of a sample are meant, by their numbers."""

@@ -6,8 +6,8 @@ import pytest
 import torch
 from tiny import tiny
 
-from alice.config import VARIANTS
 from alice.model import Alice
+from alice.model.config import VARIANTS
 
 # A shell that runs the suite in the background has it ignore Ctrl-C, and so would every process that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,7 @@ from alice.model import Alice
 def leave_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every key be the identity, so that cipher and plain letters are the same."""
     monkeypatch.setattr(
-        "alice.batch.random_keys", lambda count, rng: np.tile(np.arange(26, dtype=np.uint8), (count, 1))
+        "alice.text.batches.random_keys", lambda count, rng: np.tile(np.arange(26, dtype=np.uint8), (count, 1))
     )
 
 

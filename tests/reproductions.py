@@ -1,7 +1,7 @@
 """Results of analyses written by hand, and the page of claims and items that comes of them."""
 
-from alice.plugins.reproduce import assemble
-from alice.plugins.reproduce_found import Ran, name_models
+from alice.plugins.reproduce.assemble import assemble
+from alice.plugins.reproduce.found import Ran, name_models
 from alice.reports import Result
 from alice.reports.archive import StoredRun
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from alice.config import ModelConfig
-from alice.recipe import Recipe
+from alice.model.config import ModelConfig
+from alice.training.recipe import Recipe
 
 Pairs = list[tuple[int, float]]
 

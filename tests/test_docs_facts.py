@@ -8,13 +8,19 @@ import pytest
 import yaml
 from test_architecture import MAY_IMPORT
 
-from alice import checkpoint, export, metrics_log, readers, recipe, run_folder, training_state
-from alice.clean import Reason
-from alice.corpus import QUOTES
+from alice.checkpoint import export
+from alice.checkpoint import folder as checkpoint
 from alice.plugins import provenance, store, store_room
 from alice.plugins.context import RunContext
 from alice.plugins.manager import build
 from alice.reports import archive, gallery, html, plotly_script
+from alice.text import readers
+from alice.text.cleaning import Reason
+from alice.text.corpus import QUOTES
+from alice.training import folder as run_folder
+from alice.training import log as metrics_log
+from alice.training import recipe
+from alice.training import state as training_state
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")

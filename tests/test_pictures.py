@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from alice.checkpoint import bundled
+from alice.checkpoint.folder import bundled
 
 
 def test_models_of_one_picture_have_one_alphabet(monkeypatch):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from alice.checkpoint import bundled
+from alice.checkpoint.folder import bundled
 from alice.cli import main
-from alice.config import VARIANTS
+from alice.model.config import VARIANTS
 from alice.plugins.manager import build
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -2,8 +2,8 @@
 
 import torch
 
-from alice.config import ModelConfig
 from alice.model import Alice
+from alice.model.config import ModelConfig
 
 TINY = {
     "d_model": 16,

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from alice import metrics_log
-from alice.config import ModelConfig
-from alice.recipe import Recipe
-from alice.run_folder import Run
-from alice.training import train
+from alice.model.config import ModelConfig
+from alice.training import log as metrics_log
+from alice.training.folder import Run
+from alice.training.recipe import Recipe
+from alice.training.setup import train
 
 WORDS = tuple(
     "THE A CAT DOG OLD NEW SEA SKY RUNS SLEEPS SINGS OVER UNDER NEAR GREEN QUIET BRIDGE RIVER STONE LIGHT".split()  # noqa: SIM905  (easier to read)

@@ -13,7 +13,7 @@ from rich.table import Table
 from alice.cli.lazy import NearestGroup
 from alice.cli.options import AtLeast
 from alice.cli.progress import track
-from alice.corpus import POSSIBLE_SOURCES, QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 
 
 @click.group(cls=NearestGroup)
@@ -25,7 +25,7 @@ def ckpt() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_models(as_json: bool) -> None:
     """List the bundled models."""
-    from alice.checkpoint import WEIGHTS, bundled, read_config
+    from alice.checkpoint.folder import WEIGHTS, bundled, read_config
 
     rows: list[dict[str, Any]] = []
     for name, folder in bundled().items():
@@ -50,7 +50,7 @@ def list_models(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the configuration as JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show the card and the configuration of a checkpoint: a bundled name, a folder or a hub id."""
-    from alice.checkpoint import read_config, resolve
+    from alice.checkpoint.folder import read_config, resolve
 
     folder: Path = resolve(name)
     config = read_config(folder).to_dict()
@@ -74,9 +74,9 @@ def show(name: str, as_json: bool) -> None:
 @click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
 def export(run: Path, out: Path, name: str | None, data: str, samples: int | None) -> None:
     """Write the weights of a training RUN in half precision, with a card of measured error rates."""
+    from alice.checkpoint.export import export as write_export
+    from alice.checkpoint.export import shippable
     from alice.cli.evaluate import measure
-    from alice.export import export as write_export
-    from alice.export import shippable
 
     model = shippable(run)
     name = name or out.name
@@ -107,11 +107,12 @@ def import_(file: Path, out: Path, alphabet: str | None, ema: bool) -> None:
     Nothing in FILE is run. Their tokeniser is not published, so the order of the symbols is a guess; English texts
     under random keys show whether the model decodes with it.
     """
-    from alice import checkpoint, known_text, upstream
-    from alice.export import CARD
+    from alice.checkpoint import folder as checkpoint
+    from alice.checkpoint import known_text, upstream
+    from alice.checkpoint.export import CARD
+    from alice.checkpoint.upstream_card import card
     from alice.files import atomic_write
     from alice.model import Alice
-    from alice.upstream_card import card
 
     found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
     checkpoint.write(out, found.config, found.weights)

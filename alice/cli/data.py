@@ -8,14 +8,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from alice.clean import Reason
 from alice.cli.data_choice import Choice, choice_options
 from alice.cli.lazy import NearestGroup
 from alice.cli.multilingual import prepare_multilingual, print_languages
-from alice.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally
-from alice.corpus_stats import CorpusStats, measure
 from alice.errors import AliceError
-from alice.text_files import open_lines
+from alice.text.cleaning import Reason
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally
+from alice.text.corpus_stats import CorpusStats, measure
+from alice.text.text_files import open_lines
 
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
 LONGEST_BAR = 40

@@ -7,12 +7,12 @@ from typing import Literal
 
 import click
 
-from alice.alphabet import ALPHABETS
 from alice.cli.options import AtLeast, NearestChoice
 from alice.cli.progress import track
-from alice.corpus import QUOTES, Corpus, Tally, open_corpus
-from alice.segments import segments as cut_segments
-from alice.split import Side, select
+from alice.text.alphabet import ALPHABETS
+from alice.text.corpus import QUOTES, Corpus, Tally, open_corpus
+from alice.text.segments import segments as cut_segments
+from alice.text.split import Side, select
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from rich.text import Text
 from alice.cli.running import Job, complain, open_context, run_each
 from alice.cli.solve import solve_lines
 from alice.cli.solve_screen import can_animate, show, solve_console
-from alice.corpus import QUOTES
 from alice.plugins.manager import build
+from alice.text.corpus import QUOTES
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _solve(cryptogram: Cryptogram) -> None:
     """Encrypt a text, have it solved as `alice-interp solve --layers` does, and say how well that went."""
     import numpy as np
 
-    from alice.cipher import Key
+    from alice.text.cipher import Key
 
     console = solve_console()
     key = Key.random(np.random.default_rng(cryptogram.seed))

@@ -9,17 +9,18 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from alice import paper
 from alice.cli.options import AtLeast
 from alice.cli.progress import track
-from alice.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
 from alice.errors import AliceError
-from alice.metrics import SHORT, Estimate, Spread, bin_names
-from alice.split import select
+from alice.metrics import SHORT, bin_names
+from alice.plugins.reproduce import paper
+from alice.statistics import Estimate, Spread
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
+from alice.text.split import select
 
 if TYPE_CHECKING:
-    from alice.evaluate import ErrorTable
     from alice.model import Alice
+    from alice.solving.evaluate import ErrorTable
 
 
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
@@ -54,8 +55,8 @@ def measure(
     """Decode the test side of a corpus with a progress bar."""
     import numpy as np
 
-    from alice.batch import Batches, EncodedTexts
-    from alice.evaluate import score
+    from alice.solving.evaluate import score
+    from alice.text.batches import Batches, EncodedTexts
 
     longest = min(max_length, model.config.n_ctx)
     corpus = open_corpus(data, alphabet=model.alphabet, max_length=longest, text_column=text_column)

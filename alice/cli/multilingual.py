@@ -10,10 +10,10 @@ from rich.table import Table
 
 from alice.cli.data_choice import Choice
 from alice.cli.progress import track
-from alice.corpus import QUOTES, Tally
 from alice.errors import AliceError
-from alice.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
-from alice.text_files import open_table
+from alice.text.corpus import QUOTES, Tally
+from alice.text.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
+from alice.text.text_files import open_table
 
 
 def prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import click
 
 from alice.cli.options import AtLeast, NearestChoice
 from alice.cli.running import Job, open_context, places, run_one
-from alice.corpus import QUOTES
 from alice.errors import AliceError
 from alice.plugins.manager import Plugins, build
+from alice.text.corpus import QUOTES
 
 if TYPE_CHECKING:
     from alice.plugins import RunContext
-    from alice.plugins.reproduce_found import Ran
-    from alice.plugins.reproduce_plan import Step
+    from alice.plugins.reproduce.found import Ran
+    from alice.plugins.reproduce.plan import Step
 
 MODELS = ("base", "bijective", "dynamic")
 """Bundled models of the paper's three variants."""
@@ -67,8 +67,8 @@ def reproduce(ckpt: tuple[str, ...], out: Path, data: str, split: str, seed: int
     wanted = _wanted(given)  # now, not after all the computing
     check_folder(make_folder(out))
 
-    from alice.plugins.reproduce import assemble  # after the cheap checks: it takes seconds
-    from alice.plugins.reproduce_plan import plan
+    from alice.plugins.reproduce.assemble import assemble  # after the cheap checks: it takes seconds
+    from alice.plugins.reproduce.plan import plan
 
     plugins = build(third_party=False)
     texts: dict[str, Any] = {"data": data, "split": split, "seed": seed}
@@ -90,7 +90,7 @@ def reproduce(ckpt: tuple[str, ...], out: Path, data: str, split: str, seed: int
 def _wanted(given: dict[str, Any]) -> Any:
     """Check what was asked for, before any model is loaded."""
     from alice.errors import nearest
-    from alice.plugins.reproduce_plan import READERS, Wanted
+    from alice.plugins.reproduce.plan import READERS, Wanted
 
     for name in given["skip"]:
         if name not in READERS:
@@ -113,15 +113,15 @@ def _wanted(given: dict[str, Any]) -> Any:
 
 def _multilingual(given: dict[str, Any], plugins: Plugins, texts: dict[str, Any]) -> "RunContext | None":
     """Open the model for the Borg cipher, if there is one and something for it to read."""
-    from alice.checkpoint import bundled
+    from alice.checkpoint.folder import bundled
 
     name = given["multilingual"] or (MULTILINGUAL if MULTILINGUAL in bundled() else None)
     return open_context([name], plugins, **texts) if name and given["borg"] is not None else None
 
 
 def _run(steps: "list[Step]", plugins: Plugins, runs: Path, *, reuse: bool) -> "list[Ran]":
-    from alice.plugins.reproduce import models_of
-    from alice.plugins.reproduce_found import Ran
+    from alice.plugins.reproduce.assemble import models_of
+    from alice.plugins.reproduce.found import Ran
 
     jobs = [Job(step.analysis, step.ctx, step.options) for step in steps if step.ctx is not None]
     ran = [Ran(step.analysis, absent=step.absent) for step in steps if step.ctx is None]

@@ -9,10 +9,10 @@ import click
 
 from alice.cli.options import AtLeast, NearestChoice, dataclass_options, given
 from alice.cli.running import Job, build_analysis, complain, open_context, run_each, say_done
-from alice.corpus import POSSIBLE_SOURCES, QUOTES
 from alice.errors import AliceError
 from alice.plugins.analysis import ALL, Analysis, check_needs, checkpoints_of, help_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins, build
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 
 SPLITS = ("test", "train", "all")
 PLUGIN_HELP = "Load a plugin from a Python file, which runs the code in it."

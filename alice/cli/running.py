@@ -77,7 +77,7 @@ def run_one(
     job: Job, plugins: Plugins, *, out: Path, place: str, standalone: bool = False, reuse: bool = False
 ) -> "StoredRun | AliceError":
     """Run an analysis and return its result, or why it failed; `reuse` takes one that the same inputs gave before."""
-    from alice.plugins.reproduce_reuse import find_run
+    from alice.plugins.reproduce.reuse import find_run
     from alice.plugins.runner import run_analysis
 
     try:

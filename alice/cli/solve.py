@@ -14,14 +14,14 @@ from click.core import ParameterSource
 from alice.cli.progress import busy, track
 from alice.cli.run import PLUGIN_HELP, announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
-from alice.corpus import QUOTES, open_corpus
 from alice.errors import AliceError
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
 from alice.plugins.solvers import SolverSetup, check_solver, open_solver
-from alice.split import select
+from alice.text.corpus import QUOTES, open_corpus
+from alice.text.split import select
 
 if TYPE_CHECKING:
-    from alice.solution import Solution
+    from alice.solving.solution import Solution
 
 EPILOG = (
     f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training side of "
@@ -82,7 +82,7 @@ def solve_lines(ckpt: str, lines: list[str], *, layers: bool) -> "list[Solution]
     """Solve texts with a checkpoint; that none of them can be solved is an error."""
     with busy("reading the model"):
         from alice.model import Alice
-        from alice.solve import solve as solve_texts
+        from alice.solving.solve import solve as solve_texts
 
         return _solved(list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers)))
 
@@ -93,14 +93,14 @@ def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "
     plugins = load_plugins(files)
     check_solver(name, plugins.solvers)
     with busy(f"making {name} ready"):
-        from alice.solution import solve_with
+        from alice.solving.solution import solve_with
 
         solver = open_solver(name, plugins.solvers, SolverSetup(_training_texts))
     return _solved(list(track(solve_with(solver, lines), f"Solving by {name}", total=len(lines))))
 
 
 def _training_texts(count: int) -> list[str]:
-    from alice.alphabet import ENGLISH
+    from alice.text.alphabet import ENGLISH
 
     return list(islice(select(open_corpus(QUOTES, alphabet=ENGLISH), "train"), count))
 

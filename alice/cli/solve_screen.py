@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from alice.solution import Solution
+    from alice.solving.solution import Solution
 
 SHADES = ((0.95, "bold green"), (0.75, "green"), (0.5, "dim green"), (0.0, "dim"))
 """How a letter looks, by the least confidence that it takes."""

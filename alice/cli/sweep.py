@@ -12,12 +12,12 @@ from alice.cli.options import NearestChoice, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
 from alice.cli.train_screen import is_first_process, train_on_screen
-from alice.corpus import POSSIBLE_SOURCES
 from alice.errors import AliceError, nearest
-from alice.presets import CPU_SIZES, PRESETS
+from alice.text.corpus import POSSIBLE_SOURCES
+from alice.training.presets import CPU_SIZES, PRESETS
 
 if TYPE_CHECKING:
-    from alice.run_folder import Run
+    from alice.training.folder import Run
 
 ALL_KEYS = "all"
 """Stands for the pool of all keys: a fresh one for every text."""
@@ -94,7 +94,7 @@ def _sweep(
 
     import torch  # after the cheap checks: it takes seconds
 
-    from alice.sweep import carry_out, plan
+    from alice.training.sweep import carry_out, plan
 
     if threads:
         torch.set_num_threads(threads)

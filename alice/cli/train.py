@@ -9,9 +9,9 @@ from alice.cli.options import NearestChoice, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
 from alice.cli.train_screen import is_first_process, train_on_screen
-from alice.corpus import POSSIBLE_SOURCES
 from alice.errors import AliceError
-from alice.presets import PRESETS
+from alice.text.corpus import POSSIBLE_SOURCES
+from alice.training.presets import PRESETS
 
 _OF_A_NEW_RUN = ("preset", *NEW_RUN, "init")
 """Options that a run is started with; a resumed one has them in its folder."""
@@ -37,7 +37,7 @@ def train(out: Path, resume: bool, threads: int | None, cpu: bool, track: tuple[
 
     import torch  # after the cheap checks: it takes seconds
 
-    from alice.run_folder import Run
+    from alice.training.folder import Run
 
     if threads:
         torch.set_num_threads(threads)

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.alphabet import ALPHABETS
 from alice.cli.options import Decorator, NearestChoice, dataclass_options, given
-from alice.config import VARIANTS, Variant
-from alice.corpus import QUOTES
-from alice.presets import model_config
-from alice.presets import recipe as preset_recipe
-from alice.recipe import Recipe
+from alice.model.config import VARIANTS, Variant
+from alice.text.alphabet import ALPHABETS
+from alice.text.corpus import QUOTES
+from alice.training.presets import model_config
+from alice.training.presets import recipe as preset_recipe
+from alice.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from alice.run_folder import Run
+    from alice.training.folder import Run
 
 TRACKERS = ("tensorboard", "wandb")
 DEFAULT_PRESET = "small"
@@ -70,7 +70,7 @@ def new_run(
     init: str | None = None,
 ) -> "Run":
     """Return the run that the options describe."""
-    from alice.run_folder import Run
+    from alice.training.folder import Run
 
     changes = given({"dropout": dropout, "stochastic_depth": stochastic_depth})
     symbols = ALPHABETS[alphabet or "english"].symbols

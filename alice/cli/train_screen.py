@@ -13,10 +13,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from alice.recipe import Recipe
+from alice.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from alice.run_folder import Run
+    from alice.training.folder import Run
 
 SECONDS_BETWEEN_LINES = 30
 
@@ -28,7 +28,7 @@ def is_first_process() -> bool:
 
 def train_on_screen(run: "Run", *, resume: bool, cpu: bool, track: tuple[str, ...], stop: Callable[[], bool]) -> bool:
     """Carry out a run, showing how it goes; return whether its budget was used up."""
-    from alice import training
+    from alice.training import setup as training
 
     screen = TrainScreen(run.recipe, Console(stderr=True, quiet=not is_first_process()))
     with screen.shown():

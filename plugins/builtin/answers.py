@@ -8,13 +8,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.alphabet import PAD, Alphabet
-from alice.batch import Batch
-from alice.cipher import N_LETTERS
-from alice.metrics import Floats
 from alice.model import Alice
 from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
+from alice.statistics import Floats
+from alice.text.alphabet import PAD, Alphabet
+from alice.text.batches import Batch
+from alice.text.cipher import N_LETTERS
 
 OTHER = N_LETTERS
 """Number of an answer that is no letter, after those of A to Z."""

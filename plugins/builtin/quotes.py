@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from alice.alphabet import Alphabet
-    from alice.corpus import Corpus
     from alice.plugins.hookspecs import CorpusOpener
+    from alice.text.alphabet import Alphabet
+    from alice.text.corpus import Corpus
 
 
 def open_quotes(alphabet: "Alphabet") -> "Corpus":
     """Open the quotations for an alphabet."""
-    from alice.corpus import QUOTES, open_corpus
+    from alice.text.corpus import QUOTES, open_corpus
 
     return open_corpus(QUOTES, alphabet=alphabet)
 

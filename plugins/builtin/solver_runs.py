@@ -6,11 +6,11 @@ from typing import Literal
 
 import numpy as np
 
-from alice.alphabet import LETTERS
 from alice.errors import AliceError
-from alice.metrics import Floats
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import TRIES, Solver, SolverSetup, open_solver, solvers_of
+from alice.statistics import Floats
+from alice.text.alphabet import LETTERS
 from alice.timing import Stopwatch
 
 Pair = tuple[str, str]

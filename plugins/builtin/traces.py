@@ -8,12 +8,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.alphabet import Alphabet
-from alice.batch import Batch
-from alice.cipher import N_LETTERS, invert, random_keys
 from alice.errors import AliceError
 from alice.plugins.context import RunContext
-from alice.solution import read
+from alice.solving.solution import read
+from alice.text.alphabet import Alphabet
+from alice.text.batches import Batch
+from alice.text.cipher import N_LETTERS, invert, random_keys
 
 Ints = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ from alice.bench.memory import peak_of_this_process
 from alice.bench.plain_model import PlainAlice
 from alice.bench.products import Products, flops, forward_shapes, training_shapes
 from alice.bench.timing import compared, take_turns
-from alice.flops import forward_flops, training_flops
+from alice.model.flops import forward_flops, training_flops
 
 
 def test_contestants_take_turns_and_the_first_round_does_not_count():

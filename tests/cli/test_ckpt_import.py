@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from torch.nn.functional import pad
 from workbench import save_texts
 
-from alice.alphabet import ENGLISH, LETTERS
 from alice.cli import main
-from alice.config import VARIANTS
 from alice.model import Alice
-from alice.solve import NO_SYMBOL
+from alice.model.config import VARIANTS
+from alice.solving.solve import NO_SYMBOL
+from alice.text.alphabet import ENGLISH, LETTERS
 
 SPACE_FIRST = " " + LETTERS + ENGLISH.symbols[27:]
 

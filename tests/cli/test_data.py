@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from alice.cli import main, progress
-from alice.split import is_test
+from alice.text.split import is_test
 
 SENTENCES = [f"This is sentence {a}{b} of the corpus, and no other." for a in "abcdefghij" for b in "klmnopqrst"]
 DIRTY = ["tiny", "Has a number 7 inside of it", SENTENCES[0].upper(), "x" * 400]

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from alice.cli import main
-from alice.corpus import open_corpus
-from alice.split import is_test, select
+from alice.text.corpus import open_corpus
+from alice.text.split import is_test, select
 
 
 def run(*args):

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 from workbench import save_checkpoint
 
-from alice.checkpoint import bundled
+from alice.checkpoint.folder import bundled
 from alice.cli import demo as demo_module
 from alice.cli import main
 from alice.cli.demo import ANALYSES, CRYPTOGRAMS, Cryptogram, Small

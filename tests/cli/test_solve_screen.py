@@ -10,7 +10,7 @@ from workbench import save_checkpoint
 
 from alice.cli import main, solve_screen
 from alice.cli.solve_screen import SECONDS_TO_ANIMATE, can_animate, show
-from alice.solution import Solution
+from alice.solving.solution import Solution
 
 SOLUTION = Solution(
     ciphertext="XYXZ!",

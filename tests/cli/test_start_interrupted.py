@@ -7,11 +7,11 @@ from click.testing import CliRunner
 from interrupting import interrupt
 from training_runs import write_corpus
 
-from alice import metrics_log
 from alice.cli import main
 from alice.cli.signals import StopRequest, stop_on_signals
-from alice.trainer import Trainer
-from alice.training_state import TrainingState
+from alice.training import log as metrics_log
+from alice.training.loop import Trainer
+from alice.training.state import TrainingState
 
 SLOW_MODULE = """
 import os, sys, time
@@ -56,7 +56,7 @@ def interrupted(function, number, *, after=0):
 def test_a_training_that_still_reads_its_corpus_ends_at_once_and_leaves_no_folder(
     train, tmp_path, monkeypatch, number, code
 ):
-    from alice import training
+    from alice.training import setup as training
 
     monkeypatch.setattr(training, "validation_batches", interrupted(training.validation_batches, number))
     result = train()

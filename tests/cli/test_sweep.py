@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from training_runs import write_corpus
 
-from alice import metrics_log
 from alice.cli import main
+from alice.training import log as metrics_log
 
 FAST = ["--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu", "--log-every", "1", "--eval-texts", "4"]
 FAST += ["--batch-tokens", "256"]

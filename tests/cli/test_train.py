@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 from training_runs import write_corpus
 
-from alice import metrics_log
 from alice.cli import main
+from alice.training import log as metrics_log
 
 FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu"]
 

@@ -5,9 +5,9 @@ import math
 
 from fuzz.pieces import Dice, Finding, new_folder
 
-from alice import checkpoint
-from alice.config import VARIANTS, ModelConfig
+from alice.checkpoint import folder as checkpoint
 from alice.errors import AliceError
+from alice.model.config import VARIANTS, ModelConfig
 
 SEEDS = (b"\x01", b"\x02\x01\x05\x00\x03\x13", b"\x00\x03" + bytes(range(40)))
 FOLDER = new_folder()

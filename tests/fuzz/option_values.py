@@ -16,8 +16,8 @@ from alice.cli.train_options import recipe_of
 from alice.errors import AliceError
 from alice.fields import field_kinds, flags_of, from_plain, to_plain
 from alice.plugins.manager import build
-from alice.presets import PRESETS
-from alice.recipe import Recipe
+from alice.training.presets import PRESETS
+from alice.training.recipe import Recipe
 
 SEEDS = (b"\x00\x01\x02", bytes(range(40)), bytes(range(90, 40, -1)))
 PRESET_WORDS = ("wsd", "constant", "cosine")

@@ -5,11 +5,11 @@ from typing import get_args
 
 from fuzz.pieces import Dice, Finding, new_folder
 
-from alice.alphabet import ALPHABETS, LETTERS, Alphabet
-from alice.clean import Cleaner, Reason
 from alice.errors import AliceError
-from alice.solution import read, solve_with
-from alice.transcription import Style, align, plain_words, read_transcription
+from alice.plugins.builtin.borg.transcription import Style, align, plain_words, read_transcription
+from alice.solving.solution import read, solve_with
+from alice.text.alphabet import ALPHABETS, LETTERS, Alphabet
+from alice.text.cleaning import Cleaner, Reason
 
 SEEDS = (b"\x01", b"\x00Uifsf jt b ufyu, \xe2\x80\x94 boe \xc3\xa9!", b"\x05\x02,,\n- \n<a> #b\n[c] (d) s12  / s13")
 NEXT = str.maketrans(ascii_letters, "bcdefghijklmnopqrstuvwxyzaBCDEFGHIJKLMNOPQRSTUVWXYZA")

@@ -6,10 +6,10 @@ import torch
 from fuzz.pieces import Dice, Finding, new_folder
 from safetensors.torch import load, save
 
-from alice import checkpoint
-from alice.config import ModelConfig
+from alice.checkpoint import folder as checkpoint
 from alice.errors import AliceError
 from alice.model import Alice
+from alice.model.config import ModelConfig
 
 SEEDS = (b"\x00", b"\x01\x02\x05\x00\x03\x13", b"\x05" + bytes(range(60)))
 FOLDER = new_folder()

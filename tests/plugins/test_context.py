@@ -7,10 +7,10 @@ import torch
 from tiny import tiny
 from workbench import save_checkpoint, save_texts
 
-from alice.alphabet import LETTERS
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.text.alphabet import LETTERS
 
 
 def ciphertexts(ctx):
@@ -44,14 +44,14 @@ def test_the_key_of_a_text_does_not_depend_on_the_others(tiny_alice):
     assert len({tuple(key) for key in every.values()}) == 200
     for count in (1, 7, 130):
         assert keys(ctx.sample(count)) == {number: every[number] for number in range(count)}
-    from alice.cipher import key_pool
+    from alice.text.cipher import key_pool
 
     assert every[0] != key_pool(1, ctx.seed)[0].tolist()  # nor is it one that a training with this seed knows
 
 
 def test_only_the_test_side_is_read_unless_asked(tiny_alice):
     texts = tiny_texts(400)
-    from alice.split import is_test
+    from alice.text.split import is_test
 
     held_out = [text for text in texts if is_test(text)]
     assert 1 <= len(held_out) < 40
@@ -172,7 +172,7 @@ def test_a_misspelt_corpus_is_answered_with_the_nearest_of_plugins_and_built_ins
 
 def test_an_unfinished_corpus_is_closed_before_the_program_ends():
     program = (
-        "from alice.alphabet import ENGLISH; from alice.plugins.sample import open_pool\n"
+        "from alice.text.alphabet import ENGLISH; from alice.plugins.sample import open_pool\n"
         "pool = open_pool('quotes', alphabet=ENGLISH, longest=300, split='test', corpora={}); print(len(pool.first(3)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

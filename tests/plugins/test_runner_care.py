@@ -8,11 +8,11 @@ import pytest
 import torch
 from tiny import tiny
 
-from alice.alphabet import LETTERS
 from alice.errors import AliceError
 from alice.plugins import Result, RunContext, runner
 from alice.plugins.conformance import tiny_context
 from alice.plugins.runner import AnalysisFailedError, compute, run_analysis
+from alice.text.alphabet import LETTERS
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 import pytest
 from workbench import save_texts
 
-from alice.corpus import open_corpus
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.split import is_test
+from alice.text.corpus import open_corpus
+from alice.text.split import is_test
 
 
 def plaintexts(ctx):

@@ -117,7 +117,7 @@ def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_ther
 
 
 def test_subbreaker_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr("alice.installed_solvers.has_subbreaker", lambda: False)
+    monkeypatch.setattr("alice.solving.installed.has_subbreaker", lambda: False)
     with pytest.raises(AliceError, match="pip install 'alice-interp"):
         open_solver("subbreaker", register_solvers(), SETUP)
 

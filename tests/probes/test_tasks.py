@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from alice.alphabet import ENGLISH, LETTERS_AND_SPACE
-from alice.batch import Batch, Batches, EncodedTexts
 from alice.probes.layers import IGNORED
 from alice.probes.tasks import LENGTHS, POSITIONS, RANKS, control, is_letter, tasks
+from alice.text.alphabet import ENGLISH, LETTERS_AND_SPACE
+from alice.text.batches import Batch, Batches, EncodedTexts
 
 TEXT = "SEE BEE, DON'T."
 X = IGNORED

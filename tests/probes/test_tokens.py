@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch.nn.functional import one_hot
 
-from alice.alphabet import ENGLISH
-from alice.batch import Batches, BatchLimit, EncodedTexts
 from alice.errors import AliceError
 from alice.plugins.conformance import tiny_texts
 from alice.probes.layers import LayerProbes
 from alice.probes.scores import MostFrequent, TextScores, count_labels
 from alice.probes.tasks import control, tasks
 from alice.probes.tokens import TokenPairs, chosen, split_texts
+from alice.text.alphabet import ENGLISH
+from alice.text.batches import Batches, BatchLimit, EncodedTexts
 
 NAMES = ["one", "two"]
 TEXTS = 40

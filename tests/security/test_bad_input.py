@@ -13,17 +13,17 @@ from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 from tiny import tiny
 
-from alice import checkpoint
+from alice.checkpoint import folder as checkpoint
 from alice.cli import main
-from alice.config import ModelConfig
-from alice.corpus import open_corpus
 from alice.errors import AliceError
 from alice.model import Alice
+from alice.model.config import ModelConfig
 from alice.plugins.manager import build
 from alice.reports import Result, archive
 from alice.reports.gallery import read_entries
 from alice.reports.html import render_report
 from alice.reports.publish import publish
+from alice.text.corpus import open_corpus
 
 
 def refused(words, call, *arguments):

@@ -131,7 +131,7 @@ def test_no_text_of_a_reproduction_becomes_markup():
 
 
 def test_a_folder_that_is_named_like_a_script_becomes_a_relative_address():
-    from alice.plugins.reproduce_claims import link
+    from alice.plugins.reproduce.claims import link
 
     stored = SimpleNamespace(folder=Path("javascript:window.pwned=1#<b>"))
     address = link(SimpleNamespace(analysis="a", run=stored, stored=stored)).address

@@ -1,0 +1,1 @@
+"""Checkpoint folders: reading, writing and exporting them, and importing the authors' format."""

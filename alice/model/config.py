@@ -1,0 +1,152 @@
+"""What a model is: one frozen dataclass, checked on construction, strict about unknown keys."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self, get_args
+
+from alice.errors import AliceError, nearest
+from alice.text.alphabet import ENGLISH, Alphabet
+
+Variant = Literal["base", "bijective", "dynamic"]
+LONGEST_TEXT = 1_000_000
+LARGEST_NUMBER = 1e30
+"""What single precision can still reckon with; no setting comes near it."""
+VARIANTS: tuple[str, ...] = get_args(Variant)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Architecture of one ALICE model; names follow TransformerLens where it has one."""
+
+    variant: Variant = "base"
+    """Decoding head and embedding: linear head, permutation head, or embeddings from a hypernetwork."""
+    d_model: int = 128
+    """Width of the residual stream."""
+    n_layers: int = 6
+    """Transformer blocks of the backbone."""
+    n_heads: int = 4
+    """Attention heads of each block; must divide d_model into an even d_head."""
+    d_mlp: int = 384
+    """Hidden width of the SwiGLU feed-forward layer."""
+    symbols: str = ENGLISH.symbols
+    """The alphabet, in the order of its ids; padding comes first and is not listed."""
+    n_ctx: int = 1024
+    """Longest text the model accepts."""
+    norm_eps: float = 1e-5
+    """Added to the mean square in RMSNorm."""
+    rope_theta: float = 10_000.0
+    """Base of the rotary frequencies."""
+    dropout: float = 0.0
+    """Dropout on what attention and feed-forward add to the residual stream."""
+    stochastic_depth: float = 0.0
+    """Probability of skipping a whole branch for a text, in training."""
+    init_std: float = 0.02
+    """Standard deviation of the initial weights."""
+    cross_heads: int = 1
+    """Heads of the cross-attention in the bijective head."""
+    cross_skip: bool = False
+    """Whether a symbol's own pooled vector is added to what its query gathered (bijective)."""
+    sinkhorn_tau: float = 4.75
+    """Temperature of the Gumbel-Sinkhorn relaxation (bijective)."""
+    sinkhorn_iters: int = 6
+    """Row and column normalisations in training (bijective)."""
+    gumbel_noise: float = 1.0
+    """Scale of the Gumbel noise in training (bijective)."""
+    hyper_layers: int = 2
+    """Transformer blocks of the embedding hypernetwork (dynamic)."""
+    hyper_heads: int = 4
+    """Attention heads of the hypernetwork (dynamic)."""
+    hyper_skip: bool = False
+    """Whether a symbol's fixed embedding is added to what its query gathered (dynamic)."""
+    hyper_mlp: int = 0
+    """Hidden width of the hypernetwork's feed-forward layers; 0 for that of the backbone (dynamic)."""
+    whole_vocab: bool = False
+    """Whether any id can be an answer, padding too, as in the authors' code; the bijective head then assigns all ids.
+    Otherwise no symbol stands for padding, and the bijective head moves letters only."""
+    hyper_rope_truncated: bool = False
+    """Whether the hypernetwork's rotary table is cut to whole numbers, as by a slip in the authors' code (dynamic)."""
+
+    def __post_init__(self) -> None:
+        if self.variant not in VARIANTS:
+            raise AliceError(
+                f"variant {self.variant!r} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
+            )
+        for name in (
+            "d_model",
+            "n_layers",
+            "n_heads",
+            "d_mlp",
+            "n_ctx",
+            "cross_heads",
+            "sinkhorn_iters",
+            "hyper_layers",
+            "hyper_heads",
+        ):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+        if not isinstance(self.hyper_mlp, int) or self.hyper_mlp < 0:
+            raise AliceError(f"hyper_mlp={self.hyper_mlp!r} must be a whole number of at least 0")
+        for name in ("n_heads", "hyper_heads"):
+            self._check_heads(name, even=True)
+        self._check_heads("cross_heads", even=False)
+        if self.n_ctx > LONGEST_TEXT:
+            raise AliceError(f"n_ctx={self.n_ctx} is more than the {LONGEST_TEXT:,} characters that make sense")
+        for name in ("dropout", "stochastic_depth"):
+            if not 0 <= getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
+        for name in ("sinkhorn_tau", "norm_eps", "rope_theta"):
+            if not 0 < getattr(self, name) < LARGEST_NUMBER:  # nor is NaN
+                raise AliceError(
+                    f"{name}={getattr(self, name)!r:.60} must be positive and less than {LARGEST_NUMBER:g}"
+                )
+        for name in ("gumbel_noise", "init_std"):
+            if not 0 <= getattr(self, name) < LARGEST_NUMBER:
+                raise AliceError(
+                    f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
+                )
+        Alphabet(self.symbols)
+
+    def _check_heads(self, name: str, *, even: bool) -> None:
+        heads = getattr(self, name)
+        if self.d_model % heads:
+            raise AliceError(f"d_model={self.d_model} does not divide into {name}={heads}; change one of them")
+        if even and (self.d_model // heads) % 2:
+            raise AliceError(
+                f"d_model / {name} = {self.d_model // heads} must be even for rotary embeddings; change one of them"
+            )
+
+    @property
+    def d_head(self) -> int:
+        """Width of one attention head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def d_vocab(self) -> int:
+        """Number of ids, padding included."""
+        return len(self.symbols) + 1
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of Transformer blocks, the hypernetwork's included."""
+        return self.n_layers + (self.hyper_layers if self.variant == "dynamic" else 0)
+
+    @property
+    def block_weights(self) -> int:
+        """Number of weights in the matrices of all blocks, the hypernetwork's included."""
+        mlp = self.n_layers * self.d_mlp + (self.n_blocks - self.n_layers) * (self.hyper_mlp or self.d_mlp)
+        return self.d_model * (4 * self.d_model * self.n_blocks + 3 * mlp)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values, for config.json."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], *, where: str = "config") -> Self:
+        """Build from plain values; an unknown key or a value of the wrong type is an error naming it."""
+        known = {f.name: f.default for f in fields(cls)}
+        for name, value in values.items():
+            if name not in known:
+                raise AliceError(f"{where}: unknown key {name!r:.60}{nearest(name, known)}")
+            wanted = (int, float) if isinstance(known[name], float) else type(known[name])
+            if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(known[name], bool)):
+                raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r:.60}")
+        return cls(**values)

@@ -1,0 +1,110 @@
+"""From the residual stream to letters: pooling by symbol, then a linear head or a permutation head.
+
+Both heads turn pooled vectors, one for each symbol of the alphabet, into a table of scores (batch, symbol, symbol):
+row c says which plaintext symbol the cipher symbol c stands for. Since every occurrence of a symbol shares one row,
+a symbol always decodes alike.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from alice.model.config import ModelConfig
+from alice.model.hooks import Hook
+from alice.model.sinkhorn import assign, gumbel_noise, log_sinkhorn
+from alice.text.alphabet import PAD, Alphabet
+
+
+class SymbolPool(nn.Module):
+    """Average the vectors of each symbol over the text."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.d_vocab = config.d_vocab
+        self.hook_out = Hook()  # (batch, symbol, d_model)
+
+    def forward(self, x: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol)."""
+        symbols = torch.arange(self.d_vocab, device=ids.device)
+        member = (ids[:, None, :] == symbols[:, None]) & (ids != PAD)[:, None, :]  # (batch, symbol, pos)
+        counts = member.sum(-1)
+        means = member.to(x.dtype) @ x / counts.clamp(min=1).unsqueeze(-1)
+        return self.hook_out(means), counts
+
+
+class LinearHead(nn.Module):
+    """Each pooled vector through one linear layer: nothing keeps two symbols from the same letter."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.whole_vocab = config.whole_vocab
+        self.unembed = nn.Linear(config.d_model, config.d_vocab)
+
+    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
+        """Return logits (batch, symbol, symbol); counts and soft make no difference here."""
+        logits = self.unembed(pooled)
+        if not self.whole_vocab:
+            logits[..., PAD] = -torch.inf  # no symbol stands for padding
+        return logits
+
+
+class BijectiveHead(nn.Module):
+    """A permutation of the letters: queries gather from the pooled vectors, Sinkhorn or assignment makes it one-to-one.
+
+    The authors let the queries attend to every position of the pooled sequence. Positions of one symbol carry the same
+    vector there, so attending once to each symbol with the log of its count added to the score is the same sum.
+    """
+
+    letter_ids: Tensor
+    """The ids that change places: the letters, or with `whole_vocab` every id."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
+        self.unembed = nn.Linear(config.d_model, config.d_vocab)
+        letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
+        moved = torch.arange(config.d_vocab) if config.whole_vocab else letters
+        self.register_buffer("letter_ids", moved, persistent=False)
+        self.hook_pattern = Hook()  # (batch, head, symbol, symbol)
+        self.hook_log_perm = (
+            Hook()
+        )  # (batch, 26, 26): log of the doubly stochastic matrix, cipher letter by plain letter
+        self.hook_perm = Hook()  # (batch, 26, 26): the permutation, zeros and ones
+
+    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
+        """Return a table (batch, symbol, symbol): the permutation, or if soft the logs of the relaxed one."""
+        rows = self._gather(pooled, counts)
+        if self.config.cross_skip:
+            rows = rows + pooled
+        scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
+        if soft or self.hook_log_perm.active:
+            # Normalising rows and columns leaves the best assignment as it is, so a hook here bears on both answers.
+            scores = self.hook_log_perm(self._relax(scores))
+        if soft:
+            return self._whole(scores, identity=0.0, elsewhere=-torch.inf)
+        perm = F.one_hot(assign(scores), len(self.letter_ids)).to(scores.dtype)
+        return self._whole(self.hook_perm(perm), identity=1.0, elsewhere=0.0)
+
+    def _gather(self, pooled: Tensor, counts: Tensor) -> Tensor:
+        """Let each symbol's query attend to the pooled vectors of the symbols present, (batch, symbol, d_model)."""
+        heads = self.config.cross_heads
+        keys = pooled.unflatten(-1, (heads, -1)).transpose(1, 2)  # (batch, head, symbol, d_head)
+        queries = self.query.unflatten(-1, (heads, -1)).transpose(0, 1).to(pooled.dtype)  # (head, symbol, d_head)
+        scores = queries @ keys.transpose(-1, -2) * keys.shape[-1] ** -0.5
+        scores = scores + counts.to(scores.dtype).log()[:, None, None, :]  # absent symbols: minus infinity
+        return (self.hook_pattern(scores.softmax(-1)) @ keys).transpose(1, 2).flatten(2)
+
+    def _relax(self, scores: Tensor) -> Tensor:
+        """Return the log of a doubly stochastic matrix; with Gumbel noise in training."""
+        if self.training:
+            scores = scores + self.config.gumbel_noise * gumbel_noise(scores)
+        return log_sinkhorn(scores / self.config.sinkhorn_tau, self.config.sinkhorn_iters)
+
+    def _whole(self, letters: Tensor, *, identity: float, elsewhere: float) -> Tensor:
+        """Put the letters' table into one over all symbols, in which every other symbol maps to itself."""
+        n = self.config.d_vocab
+        table = letters.new_full((n, n), elsewhere).fill_diagonal_(identity).repeat(len(letters), 1, 1)
+        rows, columns = self.letter_ids[:, None], self.letter_ids[None, :]
+        table[:, rows, columns] = letters
+        return table

@@ -1,0 +1,43 @@
+"""Embeddings that depend on the text: a small Transformer writes a table of them for each example."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from alice.model.config import ModelConfig
+from alice.model.hooks import Hook
+from alice.model.layers import Block
+
+
+class HyperNetwork(nn.Module):
+    """Read the whole text, then let one learnable query per symbol gather its embedding."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.skip = config.hyper_skip
+        self.embed = nn.Embedding(config.d_vocab, config.d_model)
+        inner = replace(config, d_mlp=config.hyper_mlp or config.d_mlp)
+        self.blocks = nn.ModuleList(Block(inner, config.hyper_heads) for _ in range(config.hyper_layers))
+        if config.hyper_rope_truncated:
+            for block in self.blocks:
+                cast(Any, block).attn.rotary.trunc_()
+        self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
+        self.hook_embed = Hook()  # (batch, pos, d_model)
+        self.hook_pattern = Hook()  # (batch, symbol, pos)
+        self.hook_table = Hook()  # (batch, symbol, d_model)
+
+    def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
+        """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model)."""
+        x = self.hook_embed(self.embed(ids))
+        for block in self.blocks:
+            x = block(x, mask)
+        scores = self.query.to(x.dtype) @ x.transpose(-1, -2) * x.shape[-1] ** -0.5  # (batch, symbol, pos)
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, :], -torch.inf)
+        table = self.hook_pattern(scores.softmax(-1)) @ x
+        if self.skip:
+            table = table + self.embed.weight.to(x.dtype)
+        table = self.hook_table(table)
+        return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

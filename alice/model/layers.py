@@ -1,0 +1,195 @@
+"""The parts of a Transformer block, each with the hook points a TransformerLens user expects.
+
+Hooks nobody uses cost nothing: attention scores and per-head results exist only when their hook point has a hook.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812  (the name everybody reads)
+
+from alice.model.config import ModelConfig
+from alice.model.hooks import Hook
+
+
+class RMSNorm(nn.Module):
+    """Divide by the root mean square over the last axis, then scale."""
+
+    def __init__(self, width: int, eps: float) -> None:
+        super().__init__()
+        self.eps, self.shape = eps, (width,)
+        self.w = nn.Parameter(torch.ones(width))
+        self.hook_scale = Hook()  # (batch, pos, 1)
+        self.hook_normalized = Hook()  # (batch, pos, d_model), before the learned scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
+        if x.dtype != torch.float32:
+            return self(x.float()).to(x.dtype)
+        if not (self.hook_scale.active or self.hook_normalized.active):
+            return F.rms_norm(x, self.shape, self.w, self.eps)
+        scale = self.hook_scale((x.square().mean(-1, keepdim=True) + self.eps).sqrt())
+        return self.hook_normalized(x / scale) * self.w
+
+
+def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
+    """Return cosine and sine of the turn of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
+    frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
+    angles = torch.outer(torch.arange(n_ctx, dtype=torch.float64), frequencies)
+    return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
+
+
+def rotate(x: Tensor, table: Tensor) -> Tensor:
+    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
+    if x.dtype != torch.float32:
+        return rotate(x.float(), table).to(x.dtype)
+    pairs = x.unflatten(-1, (-1, 2))
+    turns = table[: x.shape[1]].unsqueeze(-3)  # (pos, ..., 1, d_head / 2, 2)
+    if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
+        (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
+        turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
+    else:  # one complex product is four times as fast as the same in real arithmetic
+        turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
+    return turned.flatten(-2)
+
+
+class Attention(nn.Module):
+    """Full self-attention with rotary positions and one matmul for queries, keys and values."""
+
+    rotary: Tensor
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.d_head = config.d_model // n_heads
+        self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
+        self.out = nn.Linear(config.d_model, config.d_model, bias=False)
+        self.register_buffer("rotary", rotary_table(self.d_head, config.n_ctx, config.rope_theta), persistent=False)
+        self.hook_q = Hook()  # (batch, pos, head, d_head), likewise k, v, rot_q, rot_k and z
+        self.hook_k = Hook()
+        self.hook_v = Hook()
+        self.hook_rot_q = Hook()
+        self.hook_rot_k = Hook()
+        self.hook_attn_scores = Hook()  # (batch, head, query, key)
+        self.hook_pattern = Hook()  # (batch, head, query, key)
+        self.hook_z = Hook()
+        self.hook_result = Hook()  # (batch, pos, head, d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
+        parts = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head))
+        q, k, v = parts.unbind(2)
+        if self.hook_q.active or self.hook_k.active:
+            q, k = rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary)
+        else:  # both at once
+            q, k = rotate(parts[:, :, :2], self.rotary[:, None]).unbind(2)
+        v = self.hook_v(v)
+        q, k = self.hook_rot_q(q), self.hook_rot_k(k)
+        z = self.hook_z(self._mix(q, k, v, mask))
+        if self.hook_result.active:
+            return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
+        return self.out(z.flatten(2))
+
+    def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Weigh the values, all (batch, pos, head, d_head); fused unless somebody asked for scores or pattern."""
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        allowed = None if mask is None else mask[:, None, None, :]
+        if not (self.hook_attn_scores.active or self.hook_pattern.active):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2)
+        scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
+        if allowed is not None:
+            scores = scores.masked_fill(~allowed, -torch.inf)
+        pattern = self.hook_pattern(self.hook_attn_scores(scores).softmax(-1))
+        return (pattern @ v).transpose(1, 2)
+
+    def _split(self, index: int) -> Tensor:
+        """Weights of queries (0), keys (1) or values (2) per head, (head, d_model, d_head)."""
+        return self.qkv.weight.unflatten(0, (3, self.n_heads, self.d_head))[index].transpose(1, 2)
+
+    @property
+    def W_Q(self) -> Tensor:  # noqa: N802  (TransformerLens' names)
+        """Query weights, (head, d_model, d_head)."""
+        return self._split(0)
+
+    @property
+    def W_K(self) -> Tensor:  # noqa: N802
+        """Key weights, (head, d_model, d_head)."""
+        return self._split(1)
+
+    @property
+    def W_V(self) -> Tensor:  # noqa: N802
+        """Value weights, (head, d_model, d_head)."""
+        return self._split(2)
+
+    @property
+    def W_O(self) -> Tensor:  # noqa: N802
+        """Output weights, (head, d_head, d_model)."""
+        return self.out.weight.T.unflatten(0, (self.n_heads, self.d_head))
+
+
+class MLP(nn.Module):
+    """SwiGLU: silu(gate) * up, with one matmul for both."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(config.d_model, 2 * config.d_mlp, bias=False)
+        self.down = nn.Linear(config.d_mlp, config.d_model, bias=False)
+        self.hook_pre = Hook()  # the gate, (batch, pos, d_mlp)
+        self.hook_pre_linear = Hook()  # (batch, pos, d_mlp)
+        self.hook_post = Hook()  # (batch, pos, d_mlp)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Transform every position alone, (batch, pos, d_model) -> the same."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        gate, up = F.silu(self.hook_pre(gate)), self.hook_pre_linear(up)
+        # In place where no gradient needs what is overwritten: nobody else has seen what silu returned.
+        in_place = not (gate.requires_grad or up.requires_grad or torch.compiler.is_compiling())
+        return self.down(self.hook_post(gate.mul_(up) if in_place else gate * up))
+
+    @property
+    def W_gate(self) -> Tensor:  # noqa: N802
+        """Gate weights, (d_model, d_mlp)."""
+        return self.gate_up.weight.chunk(2)[0].T
+
+    @property
+    def W_in(self) -> Tensor:  # noqa: N802
+        """Weights of the linear branch, (d_model, d_mlp)."""
+        return self.gate_up.weight.chunk(2)[1].T
+
+    @property
+    def W_out(self) -> Tensor:  # noqa: N802
+        """Output weights, (d_mlp, d_model)."""
+        return self.down.weight.T
+
+
+class Block(nn.Module):
+    """Pre-norm attention and feed-forward, each added to the residual stream."""
+
+    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+        super().__init__()
+        self.ln1 = RMSNorm(config.d_model, config.norm_eps)
+        self.attn = Attention(config, n_heads)
+        self.ln2 = RMSNorm(config.d_model, config.norm_eps)
+        self.mlp = MLP(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.stochastic_depth = config.stochastic_depth
+        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the four below
+        self.hook_attn_out = Hook()
+        self.hook_resid_mid = Hook()
+        self.hook_mlp_out = Hook()
+        self.hook_resid_post = Hook()
+
+    def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
+        """Add what attention and feed-forward have to say, (batch, pos, d_model) -> the same."""
+        resid = self.hook_resid_pre(resid)
+        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask))))
+        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid)))))
+
+    def _drop(self, branch: Tensor) -> Tensor:
+        """Apply dropout and stochastic depth in training; the identity otherwise."""
+        if not self.training:
+            return branch
+        branch = self.dropout(branch)
+        if self.stochastic_depth == 0:
+            return branch
+        kept = torch.rand(branch.shape[0], 1, 1, device=branch.device) >= self.stochastic_depth
+        return branch * kept / (1 - self.stochastic_depth)

@@ -1,0 +1,118 @@
+"""What TransformerLens' tools ask of a model beside its hooks: `cfg`, stacked weights, directions of tokens.
+
+With these, `ActivationCache.logit_attrs`, `stack_head_results`, `get_full_resid_decomposition` and the functions of
+`transformer_lens.patching` work on an Alice model as they do on any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from torch import Tensor
+
+from alice.errors import AliceError
+from alice.model.config import ModelConfig
+from alice.text.alphabet import PAD, Alphabet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+    from alice.model.heads import BijectiveHead, LinearHead
+    from alice.model.layers import RMSNorm
+
+
+@dataclass(frozen=True)
+class LensConfig:
+    """The fields that TransformerLens reads from `model.cfg`, under the names it reads them by."""
+
+    n_layers: int
+    n_heads: int
+    d_model: int
+    d_head: int
+    d_mlp: int
+    d_vocab: int
+    d_vocab_out: int
+    n_ctx: int
+    device: torch.device
+    dtype: torch.dtype
+    normalization_type: str = "RMS"
+    final_rms: bool = True
+    attn_only: bool = False
+    n_key_value_heads: int | None = None
+    positional_embedding_type: str = "rotary"
+    act_fn: str = "silu"
+    gated_mlp: bool = True
+
+
+class LensSurface:
+    """Mixin for a model that has `config`, `alphabet`, `blocks`, `ln_final` and `head`."""
+
+    config: ModelConfig
+    alphabet: Alphabet
+    blocks: nn.ModuleList
+    ln_final: RMSNorm
+    head: LinearHead | BijectiveHead
+
+    @property
+    def cfg(self) -> LensConfig:
+        """The configuration as TransformerLens names it."""
+        c, weight = self.config, self.head.unembed.weight
+        return LensConfig(
+            n_layers=c.n_layers,
+            n_heads=c.n_heads,
+            d_model=c.d_model,
+            d_head=c.d_head,
+            d_mlp=c.d_mlp,
+            d_vocab=c.d_vocab,
+            d_vocab_out=c.d_vocab,
+            n_ctx=c.n_ctx,
+            device=weight.device,
+            dtype=weight.dtype,
+        )
+
+    @property
+    def W_U(self) -> Tensor:  # noqa: N802  (TransformerLens' names)
+        """Unembedding weights, (d_model, d_vocab)."""
+        return self.head.unembed.weight.T
+
+    @property
+    def b_U(self) -> Tensor:  # noqa: N802
+        """Unembedding bias, (d_vocab,)."""
+        return self.head.unembed.bias
+
+    @property
+    def W_O(self) -> Tensor:  # noqa: N802
+        """Output weights of every head, (layer, head, d_head, d_model)."""
+        return torch.stack([cast(Any, block).attn.W_O for block in self.blocks])
+
+    def to_tokens(self, texts: str | Sequence[str]) -> Tensor:
+        """Return the ids of one text or several, (batch, pos), padded on the right."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        rows = [torch.from_numpy(self.alphabet.encode(text).astype("int64")) for text in texts]
+        if not rows or any(len(row) == 0 for row in rows):
+            raise AliceError("there is an empty text; give texts of at least one character")
+        padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
+        return padded.to(self.cfg.device)
+
+    def to_single_token(self, symbol: str) -> int:
+        """Return the id of one character."""
+        if len(symbol) != 1:
+            raise AliceError(f"{symbol!r} is {len(symbol)} characters; a token of this model is exactly one")
+        return int(self.alphabet.encode(symbol)[0])
+
+    def tokens_to_residual_directions(self, tokens: str | int | Tensor) -> Tensor:
+        """Return the direction in the normalised residual stream that raises each token's logit, (..., d_model).
+
+        The learned scale of the final norm is part of it, since `logit_attrs` divides by the norm only.
+        """
+        if isinstance(tokens, str):
+            tokens = self.to_single_token(tokens)
+        return (self.ln_final.w * self.W_U.T)[tokens]
+
+    def accumulated_bias(self, layer: int, mlp_input: bool = False, include_mlp_biases: bool = True) -> Tensor:
+        """Return the sum of the biases written to the stream before a layer: zeros, for there are none."""
+        return torch.zeros(self.config.d_model, device=self.cfg.device, dtype=self.cfg.dtype)

@@ -1,0 +1,180 @@
+"""Alice: embed, blocks, and one `decode` that the forward pass ends with and every lens uses."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from transformer_lens import ActivationCache, HookedRootModule
+
+from alice.checkpoint import folder as checkpoint
+from alice.errors import AliceError, nearest
+from alice.model.config import ModelConfig
+from alice.model.heads import BijectiveHead, LinearHead, SymbolPool
+from alice.model.hooks import Hook, keep_hooks_at_hand
+from alice.model.hypernet import HyperNetwork
+from alice.model.layers import Block, RMSNorm
+from alice.model.lens import LensSurface
+from alice.text.alphabet import PAD, Alphabet
+
+HookName = str | Callable[[str], bool]
+Hooks = Sequence[tuple[HookName, Callable[..., Any]]]
+
+
+class Alice(LensSurface, HookedRootModule):
+    """An encoder that reads a ciphertext once and says, for each of its symbols, which letter it stands for."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.alphabet = Alphabet(config.symbols)
+        if config.variant == "dynamic":
+            self.hypernet = HyperNetwork(config)
+        else:
+            self.embed = nn.Embedding(config.d_vocab, config.d_model)
+        self.hook_embed = Hook()  # (batch, pos, d_model)
+        self.blocks = nn.ModuleList(Block(config, config.n_heads) for _ in range(config.n_layers))
+        self.ln_final = RMSNorm(config.d_model, config.norm_eps)
+        self.pool = SymbolPool(config)
+        self.head = BijectiveHead(config) if config.variant == "bijective" else LinearHead(config)
+        self.setup()
+        keep_hooks_at_hand(self)
+        self.reset_parameters()
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, *, device: torch.device | str = "cpu") -> Self:
+        """Load a bundled model, a checkpoint folder or a hub id, in fp32 and ready for inference."""
+        folder = checkpoint.resolve(name)
+        config, weights = checkpoint.read(folder)
+        checkpoint.check_size(weights, config, where=str(folder))
+        with torch.random.fork_rng(devices=[]):  # loading leaves the caller's dice alone
+            model = cls(config)
+        checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
+        model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
+        return model.to(device).eval()
+
+    def save_pretrained(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
+        """Write the model as a checkpoint folder; `dtype=torch.float16` halves its size."""
+        checkpoint.write(Path(folder), self.config, self.state_dict(), dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw fresh weights from torch's global generator."""
+        std = self.config.init_std
+        for name, weight in self.named_parameters():
+            if weight.ndim == 2:
+                nn.init.trunc_normal_(weight, std=std, a=-3 * std, b=3 * std)
+            elif name.endswith("bias"):
+                nn.init.zeros_(weight)
+            else:
+                nn.init.ones_(weight)
+        self.aim_queries()
+
+    @torch.no_grad()
+    def aim_queries(self) -> None:
+        """Let each query of a bijective head start as its own symbol's embedding, to find that symbol sooner."""
+        if isinstance(self.head, BijectiveHead):
+            self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
+
+    def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:
+        """Decode ciphertexts, (batch, pos) -> scores of plaintext symbols (batch, pos, symbol).
+
+        Args:
+            ids: cipher symbols, padded with 0 on the right or anywhere else.
+            soft: see `decode`.
+
+        """
+        return self.decode(self.resid(ids), ids, soft=soft)
+
+    def resid(self, ids: Tensor) -> Tensor:
+        """Return the residual stream after the last block, (batch, pos) -> (batch, pos, d_model)."""
+        mask = self._mask(ids)
+        x = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
+        x = self.hook_embed(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        return x
+
+    def decode(self, resid: Tensor, ids: Tensor, *, soft: bool | None = None) -> Tensor:
+        """Read a residual stream of any layer as text, (batch, pos, d_model) -> scores (batch, pos, symbol)."""
+        table = self.decode_symbols(resid, ids, soft=soft)
+        return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, table.shape[-1]))
+
+    def decode_symbols(self, resid: Tensor, ids: Tensor, *, soft: bool | None = None) -> Tensor:
+        """Read a residual stream as a key: scores of what each cipher symbol stands for, (batch, symbol, symbol).
+
+        Args:
+            resid: residual stream of any layer, (batch, pos, d_model).
+            ids: the cipher symbols it belongs to, (batch, pos).
+            soft: for the bijective head, whether to return the logs of the relaxed permutation, which can be
+                differentiated, or the permutation itself as zeros and ones. Soft in training, hard otherwise.
+                The linear head returns logits either way.
+
+        """
+        pooled, counts = self.pool(self.ln_final(resid), ids)
+        table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)
+        return table
+
+    def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
+        """Return how likely each answer is by the model's own account, as logs, (batch, symbol, symbol) in fp32.
+
+        This is what the loss is made of. The bijective head's relaxed permutation is taken as it is: Sinkhorn's few
+        rounds end with the columns, so a row sums to one only roughly.
+        """
+        table = self.decode_symbols(resid, ids, soft=True).float()
+        return table if self.config.variant == "bijective" else table.log_softmax(-1)
+
+    def _mask(self, ids: Tensor) -> Tensor | None:
+        """Return where there is text, (batch, pos), or nothing if it is everywhere; refuse what cannot be read."""
+        if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():
+            raise AliceError(
+                f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are no batch; give whole numbers, (batch, pos)"
+            )
+        if ids.shape[1] > self.config.n_ctx:
+            raise AliceError(
+                f"a text of {ids.shape[1]} characters is longer than the {self.config.n_ctx} this model reads; split it"
+            )
+        low, high = (int(v) for v in ids.aminmax())
+        if low < 0 or high >= self.config.d_vocab:
+            raise AliceError(
+                f"ids {low} to {high} do not fit the model's {self.config.d_vocab} symbols; encode with its alphabet"
+            )
+        if low != PAD:
+            return None
+        mask = ids != PAD
+        if not mask.any(1).all():
+            raise AliceError("a text in the batch is empty (all padding); leave it out")
+        return mask
+
+    def match_hooks(self, *patterns: str) -> list[str]:
+        """Return the hook names that match any of the patterns (`blocks.*.hook_resid_post`), in model order."""
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in self.hook_dict):
+                raise AliceError(f"the model has no hook {pattern!r}{nearest(pattern, self.hook_dict)}")
+        return [name for name in self.hook_dict if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+    @contextmanager
+    def hooks(self, fwd_hooks: Hooks = (), bwd_hooks: Hooks = (), *args: Any, **kwargs: Any) -> Iterator["Alice"]:
+        """Attach hooks while the context lasts; a misspelt name is an error that suggests the nearest."""
+        self.match_hooks(*(name for name, _ in [*fwd_hooks, *bwd_hooks] if isinstance(name, str)))
+        with super().hooks(list(fwd_hooks), list(bwd_hooks), *args, **kwargs):
+            yield self
+
+    def add_hook(self, name: HookName, *args: Any, **kwargs: Any) -> None:
+        """Attach a hook until `reset_hooks`; a misspelt name is an error that suggests the nearest."""
+        if isinstance(name, str):
+            self.match_hooks(name)
+        super().add_hook(name, *args, **kwargs)
+
+    def run_with_cache(
+        self, *args: Any, names_filter: Any = None, remove_batch_dim: bool = False, **kwargs: Any
+    ) -> tuple[Tensor, ActivationCache]:
+        """Run the model and return its output with the activations of the hooks asked for, all of them by default."""
+        if isinstance(names_filter, str | list | tuple):
+            names_filter = self.match_hooks(*([names_filter] if isinstance(names_filter, str) else names_filter))
+        output, cache = super().run_with_cache(
+            *args, names_filter=names_filter, remove_batch_dim=remove_batch_dim, **kwargs
+        )
+        return output, ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)

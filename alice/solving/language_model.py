@@ -1,0 +1,111 @@
+"""How likely a character is after those before it: n-grams of letters, counted in texts.
+
+All that is no letter counts as one symbol, the boundary, so that it is known where words begin and end. Where the texts
+say little about what follows some symbols, fewer symbols before decide (Witten and Bell 1991).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alice.errors import AliceError
+from alice.text.cipher import N_LETTERS
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+BOUNDARY = N_LETTERS
+N_SYMBOLS = N_LETTERS + 1
+LONGEST = 6
+"""Longest n-grams; one symbol more would make the table of contexts 27 times as large, which is 1.5 GB."""
+TEXTS_AT_ONCE = 10_000
+_BEFORE = "\n"
+
+
+def symbols_of(text: str, order: int) -> Ints:
+    """Return the letters of a text as 0-25 and one boundary for all between; `order` - 1 of them before, one after."""
+    return _symbols([text], order)[0]
+
+
+def _symbols(texts: Iterable[str], order: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the symbols of texts after one another, and which are boundaries that stand before a text."""
+    whole = "".join(f"{_BEFORE * (order - 1)}{text.replace(_BEFORE, ' ')} " for text in texts)
+    codes = np.frombuffer(whole.encode("ascii", errors="replace").upper(), dtype=np.uint8).astype(np.int64)
+    before = codes == ord(_BEFORE)
+    symbols = codes - ord("A")
+    symbols[(symbols < 0) | (symbols >= N_LETTERS)] = BOUNDARY
+    again = np.diff(symbols, prepend=-1) == 0
+    kept = before | (symbols != BOUNDARY) | ~again
+    return symbols[kept], before[kept]
+
+
+def number_ngrams(symbols: Ints, order: int) -> Ints:
+    """Number every `order` symbols that follow one another, (..., n) -> (..., n - order + 1)."""
+    count = symbols.shape[-1] - order + 1
+    numbers = symbols[..., :count]
+    for place in range(1, order):
+        numbers = numbers * N_SYMBOLS + symbols[..., place : count + place]
+    return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class CharNgrams:
+    """How likely a symbol is after up to `order` - 1 others, its context."""
+
+    order: int
+    rows: tuple[NDArray[np.int32], ...]
+    """For contexts of 0, 1, ... symbols: where in `table` the row of each begins, by its number, (27 ** length,).
+    One that the texts do not have shares the row of the longest of its ends that they have."""
+    table: Floats
+    """Log-probabilities of the 27 symbols after each context of the texts, one row after another, (27 * contexts,)."""
+
+    @classmethod
+    def count(cls, texts: Iterable[str], order: int) -> "CharNgrams":
+        """Count in texts."""
+        if not 1 <= order <= LONGEST:
+            raise AliceError(f"n-grams of {order} symbols cannot be counted; choose 1 to {LONGEST}")
+        codes, counts = _count(texts, order)
+        if not len(codes):
+            raise AliceError("there is no letter to count n-grams in; give texts that have some")
+        rows = [np.zeros(1, dtype=np.int32)]
+        chances = [_interpolated(codes % N_SYMBOLS, counts, np.full((1, N_SYMBOLS), 1 / N_SYMBOLS, np.float32))]
+        for length in range(1, order):
+            contexts, places = np.unique(codes // N_SYMBOLS % N_SYMBOLS**length, return_inverse=True)
+            shorter = rows[-1][contexts % N_SYMBOLS ** (length - 1)] // N_SYMBOLS
+            lower = np.concatenate(chances)[shorter]
+            rows.append(np.tile(rows[-1], N_SYMBOLS))
+            rows[-1][contexts] = N_SYMBOLS * (sum(map(len, chances)) + np.arange(len(contexts)))
+            chances.append(_interpolated(places * N_SYMBOLS + codes % N_SYMBOLS, counts, lower))
+        return cls(order, tuple(rows), np.log(np.concatenate(chances)).ravel())
+
+    def logs(self, contexts: NDArray[Any], symbols: NDArray[Any], length: int) -> Floats:
+        """Return the log-probability of symbols after contexts of one length, given by their numbers."""
+        return self.table[self.rows[length][contexts] + symbols]
+
+    def score(self, symbols: Ints) -> Floats:
+        """Return the log-probability of each row of symbols, (..., n) -> (...)."""
+        length = self.order - 1
+        contexts = number_ngrams(symbols[..., :-1], length)
+        return self.logs(contexts, symbols[..., length:], length).sum(-1)
+
+
+def _count(texts: Iterable[str], order: int) -> tuple[Ints, Ints]:
+    """Return the n-grams that occur as ascending numbers, and how often each does."""
+    codes, counts, texts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), iter(texts)
+    while some := list(islice(texts, TEXTS_AT_ONCE)):
+        symbols, before = _symbols(some, order)
+        new, times = np.unique(number_ngrams(symbols, order)[~before[order - 1 :]], return_counts=True)
+        codes, places = np.unique(np.concatenate([codes, new]), return_inverse=True)
+        counts = np.bincount(places, np.concatenate([counts, times]), minlength=len(codes)).astype(np.int64)
+    return codes, counts
+
+
+def _interpolated(codes: Ints, counts: Ints, lower: Floats) -> Floats:
+    """Return the chances of each symbol after each context, (contexts, 27), given those after shorter contexts."""
+    seen = np.bincount(codes, counts, minlength=lower.size).reshape(lower.shape)
+    kinds = (seen > 0).sum(-1, keepdims=True)
+    return ((seen + kinds * lower) / (seen.sum(-1, keepdims=True) + kinds)).astype(np.float32)

@@ -1,0 +1,228 @@
+"""Batches of one token budget, bucketed by length, encrypted on the fly.
+
+A batch is fixed by the texts, the seed and its number alone, so it is the same whoever makes it, in whatever order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, count, islice
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from alice.errors import AliceError
+from alice.text.alphabet import PAD, Alphabet, Ids
+from alice.text.cipher import KeyArray, encrypt_ids, random_keys
+
+MAX_PADDING = 0.05
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Ciphertexts with their answers."""
+
+    cipher_ids: Tensor
+    """What the model sees, (batch, pos); 0 is padding."""
+    plain_ids: Tensor
+    """What it should say, (batch, pos)."""
+    keys: Tensor
+    """Cipher letter (0-25) that stands for each plain letter, (batch, 26)."""
+    index: Tensor
+    """Number of each text in the corpus, (batch,)."""
+
+    def __len__(self) -> int:
+        return len(self.cipher_ids)
+
+    @property
+    def mask(self) -> Tensor:
+        """Where there is text, (batch, pos)."""
+        return self.cipher_ids != PAD
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the batch on another device."""
+        return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
+
+    def share(self, rank: int, world: int) -> Self:
+        """Return the rows that process `rank` of `world` computes: every world-th, so that all shares weigh alike."""
+        return replace(self, **{name: value[rank::world] for name, value in vars(self).items()})
+
+
+class EncodedTexts:
+    """Many texts as one array of ids: a byte a character."""
+
+    def __init__(self, texts: Iterable[str], alphabet: Alphabet) -> None:
+        rows = [alphabet.encode(text) for text in texts]
+        if any(len(row) == 0 for row in rows):
+            raise AliceError("there is an empty text; give texts of at least one character")
+        self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
+        self._ids = np.concatenate(rows) if rows else np.zeros(0, np.uint8)
+        self._starts = np.concatenate([[0], np.cumsum(self.lengths)])
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def padded(self, index: NDArray[np.integer]) -> Ids:
+        """Return the texts of these numbers as rows, (batch, pos), padded on the right."""
+        lengths = self.lengths[index]
+        rows = np.full((len(index), lengths.max()), PAD, dtype=np.uint8)
+        for row, start, length in zip(rows, self._starts[index], lengths, strict=True):
+            row[:length] = self._ids[start : start + length]
+        return rows
+
+
+@dataclass(frozen=True)
+class BatchLimit:
+    """How large a batch may be: characters with padding, texts, or both."""
+
+    tokens: int | None = 4096
+    texts: int | None = None
+
+    def allows(self, texts: int, longest: int) -> bool:
+        """Say whether so many texts, the longest of this length, may form one batch."""
+        return (self.tokens is None or texts * longest <= self.tokens) and (self.texts is None or texts <= self.texts)
+
+
+def plan(
+    lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None
+) -> list[NDArray[np.int64]]:
+    """Group texts of similar length so that no group exceeds the limit or is padded by more than a twentieth.
+
+    With a generator, texts of one length change places and groups come in random order; the number of groups stays.
+    """
+    order = np.arange(len(lengths)) if rng is None else rng.permutation(len(lengths))
+    order = order[np.argsort(lengths[order], kind="stable")]
+    ascending = lengths[order].tolist()
+    groups, first, tokens = [], 0, 0
+    for position, length in enumerate(ascending):
+        texts = position - first + 1
+        wasteful = tokens + length < (1 - MAX_PADDING) * length * texts
+        if texts > 1 and (wasteful or not limit.allows(texts, length)):
+            groups.append(order[first:position])
+            first, tokens = position, 0
+        tokens += length
+    if len(order):
+        groups.append(order[first:])
+    if rng is not None:
+        groups = [groups[i] for i in rng.permutation(len(groups))]
+    return groups
+
+
+@dataclass(frozen=True)
+class KeySource:
+    """Where keys come from: all 26! of them, or a pool; never one of `excluded`."""
+
+    pool: KeyArray | None = None
+    excluded: KeyArray | None = None
+
+    def draw(self, count: int, rng: np.random.Generator) -> KeyArray:
+        """Draw keys, (count, 26)."""
+        if self.pool is not None:
+            return self.pool[rng.integers(len(self.pool), size=count)]
+        keys = random_keys(count, rng)
+        while self.excluded is not None and (taken := np.isin(_rows(keys), _rows(self.excluded))).any():
+            keys[taken] = random_keys(int(taken.sum()), rng)
+        return keys
+
+
+def _rows(keys: KeyArray) -> NDArray[np.void]:
+    """View each key as one value that can be compared."""
+    return np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+
+
+class Batches(Dataset[Batch]):
+    """All batches over some texts for one seed; iterate as often as you like, or hand it to a DataLoader.
+
+    Keys are drawn batch by batch from a source, or given for each text, (texts, 26).
+    """
+
+    def __init__(
+        self,
+        texts: EncodedTexts,
+        alphabet: Alphabet,
+        *,
+        limit: BatchLimit = BatchLimit(),  # noqa: B008  (frozen)
+        seed: tuple[int, ...] = (0,),
+        shuffle: bool = False,
+        keys: KeySource | KeyArray = KeySource(),  # noqa: B008  (frozen)
+    ) -> None:
+        self._texts, self._alphabet, self._keys, self._seed = texts, alphabet, keys, seed
+        self._groups = plan(texts.lengths, limit, np.random.default_rng(seed) if shuffle else None)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def __getitem__(self, number: int) -> Batch:
+        index = self._groups[number]
+        if isinstance(self._keys, KeySource):
+            keys = self._keys.draw(len(index), np.random.default_rng((*self._seed, number)))
+        else:
+            keys = self._keys[index]
+        plain = self._texts.padded(index)
+        cipher = encrypt_ids(plain, keys, self._alphabet)
+        return Batch(*(torch.from_numpy(array.astype(np.int64)) for array in (cipher, plain, keys, index)))
+
+    def __iter__(self) -> Iterator[Batch]:
+        return (self[number] for number in range(len(self)))
+
+    @property
+    def padding(self) -> float:
+        """Share of padding in all that a model computes over these batches."""
+        room = sum(int(self._texts.lengths[group].max()) * len(group) for group in self._groups)
+        return 1 - int(self._texts.lengths.sum()) / room if room else 0.0
+
+
+class BatchStream:
+    """Shuffled batches without end, from texts that may be more than memory holds.
+
+    Texts are read in windows; a corpus that fits into one is read once and kept. A batch is fixed by its number, so a
+    stream can go on where another one stopped.
+    """
+
+    def __init__(
+        self,
+        texts: Callable[[], Iterable[str]],
+        alphabet: Alphabet,
+        *,
+        limit: BatchLimit,
+        seed: int,
+        keys: KeySource,
+        window: int = 1_000_000,
+    ) -> None:
+        self._texts, self._alphabet, self._limit, self._seed = texts, alphabet, limit, seed
+        self._keys, self._window = keys, window
+        self._whole: EncodedTexts | None = None
+
+    def start(self, number: int = 0) -> Iterator[Batch]:
+        """Yield batches from the given number on."""
+        for epoch in count():
+            for window, texts in enumerate(self._windows()):
+                batches = Batches(
+                    texts,
+                    self._alphabet,
+                    limit=self._limit,
+                    seed=(self._seed, epoch, window),
+                    shuffle=True,
+                    keys=self._keys,
+                )
+                yield from (batches[i] for i in range(min(number, len(batches)), len(batches)))
+                number = max(0, number - len(batches))
+
+    def _windows(self) -> Iterator[EncodedTexts]:
+        if self._whole is not None:
+            yield self._whole
+            return
+        texts = iter(self._texts())
+        first = EncodedTexts(islice(texts, self._window), self._alphabet)
+        if not len(first):
+            raise AliceError("there is no text to train on; check the corpus and the lengths allowed")
+        rest = next(texts, None)
+        if rest is None:
+            self._whole = first
+        yield first
+        while rest is not None:
+            yield EncodedTexts(chain([rest], islice(texts, self._window - 1)), self._alphabet)
+            rest = next(texts, None)

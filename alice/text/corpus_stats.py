@@ -1,0 +1,92 @@
+"""What a corpus is like: how many texts, how long, with which letters."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from alice.errors import AliceError
+from alice.metrics import bin_names, length_bin
+from alice.text.alphabet import LETTERS
+from alice.text.split import is_test
+
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+
+@dataclass(frozen=True)
+class CorpusStats:
+    """Numbers about the cleaned texts of a corpus."""
+
+    texts: int
+    """Number of texts."""
+    characters: int
+    """Characters in all texts, spaces and punctuation included."""
+    test_texts: int
+    """Texts on the test side of the split."""
+    length_quantiles: dict[float, int]
+    """The length that this share of the texts does not exceed."""
+    length_bins: dict[str, int]
+    """Texts in each of the paper's bins of length."""
+    letters: dict[str, int]
+    """How often each letter A-Z occurs."""
+
+    @property
+    def test_share(self) -> float:
+        """Share of the texts on the test side."""
+        return self.test_texts / self.texts
+
+    @property
+    def letter_shares(self) -> dict[str, float]:
+        """Share of each letter among all letters."""
+        total = sum(self.letters.values())
+        return {letter: count / total for letter, count in self.letters.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values that `json.dumps` takes."""
+        return {
+            "texts": self.texts,
+            "characters": self.characters,
+            "test_texts": self.test_texts,
+            "test_share": self.test_share,
+            "length_quantiles": {str(share): length for share, length in self.length_quantiles.items()},
+            "length_bins": self.length_bins,
+            "letters": self.letters,
+            "letter_shares": self.letter_shares,
+        }
+
+
+def measure(texts: Iterable[str]) -> CorpusStats:
+    """Go once through cleaned texts and count; only a tally of lengths and letters is held."""
+    lengths: Counter[int] = Counter()
+    codes = np.zeros(256, dtype=np.int64)
+    tests = 0
+    for text in texts:
+        lengths[len(text)] += 1
+        codes += np.bincount(np.frombuffer(text.encode("latin-1", errors="replace"), dtype=np.uint8), minlength=256)
+        tests += is_test(text)
+    if not lengths:
+        raise AliceError("no text is left to measure; loosen the length limits or choose another source")
+    return CorpusStats(
+        texts=lengths.total(),
+        characters=sum(length * count for length, count in lengths.items()),
+        test_texts=tests,
+        length_quantiles=_quantiles(lengths),
+        length_bins=_bins(lengths),
+        letters={letter: int(codes[ord(letter)]) for letter in LETTERS},
+    )
+
+
+def _quantiles(lengths: Counter[int]) -> dict[float, int]:
+    values = sorted(lengths)
+    reached = np.cumsum([lengths[value] for value in values])
+    places = np.searchsorted(reached, np.ceil(np.array(QUANTILES) * reached[-1]))
+    return {share: values[place] for share, place in zip(QUANTILES, places, strict=True)}
+
+
+def _bins(lengths: Counter[int]) -> dict[str, int]:
+    counts = [0] * len(bin_names())
+    for length, bin_number in zip(lengths, length_bin(np.array(list(lengths))), strict=True):
+        counts[bin_number] += lengths[length]
+    return dict(zip(bin_names(), counts, strict=True))

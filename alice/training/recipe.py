@@ -1,0 +1,102 @@
+"""How a model is trained: every number of a run but the architecture, checked on construction."""
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
+
+from alice.errors import AliceError, nearest
+from alice.training.schedule import SCHEDULES, Schedule
+
+Precision = Literal["auto", "fp32", "bf16"]
+Compile = Literal["auto", "yes", "no"]
+
+
+_BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
+_POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
+_AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
+    ("steps", "warmup_steps", "batch_texts", "batch_tokens", "max_length", "log_every", "eval_every", "eval_texts"),
+    10**9,
+)
+"""Seeds that NumPy knows, keys that memory holds, and what no machine would come to the end of."""
+_NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
+
+
+def _field(default: Any, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The training options; each field is also an option of `alice-interp train`."""
+
+    steps: int | None = _field(None, "Budget in steps; give this or --hours.")
+    hours: float | None = _field(None, "Budget in hours of training, over all resumed parts together.")
+    batch_texts: int | None = _field(None, "Texts in a batch at most.")
+    batch_tokens: int | None = _field(4096, "Characters in a batch at most, padding counted.")
+    lr: float = _field(1e-4, "Peak learning rate.")
+    muon_lr: float = _field(0.0, "Peak learning rate of Muon for the matrices of the blocks; 0 for AdamW on all.")
+    schedule: Schedule = _field("constant", "Learning rate over the run; wsd is warm-up, stable, decay.")
+    warmup_steps: int = _field(0, "Steps of linear warm-up.")
+    decay_share: float = _field(0.5, "Share of the budget over which wsd decays.")
+    weight_decay: float = _field(0.1, "Weight decay, not on norms and embeddings.")
+    beta1: float = _field(0.9, "AdamW's first beta.")
+    beta2: float = _field(0.95, "AdamW's second beta.")
+    eps: float = _field(1e-5, "AdamW's epsilon.")
+    clip: float = _field(1.0, "Largest norm of the gradient; 0 for no limit.")
+    ema: float = _field(
+        0.0, "Decay per step of a moving average of the weights, which is then what is kept; 0 for none."
+    )
+    cipher_pool: int | None = _field(None, "Train on a fixed pool of so many keys instead of fresh ones.")
+    max_length: int = _field(300, "Longest text to train on.")
+    seed: int = _field(0, "Seed of weights, keys and order of texts.")
+    precision: Precision = _field("auto", "Arithmetic; auto measures which is faster here.")
+    compile: Compile = _field("auto", "Compile the blocks; auto does so for long runs where a compiler is found.")
+    log_every: int = _field(10, "Steps between lines of metrics.jsonl.")
+    eval_every: int = _field(500, "Steps between measurements on held-out texts.")
+    eval_texts: int = _field(500, "Held-out texts to measure on.")
+    save_minutes: float = _field(10.0, "Minutes between checkpoints.")
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.hours is None):
+            raise AliceError("a run needs one budget; give either steps or hours")
+        if self.batch_texts is None and self.batch_tokens is None:
+            raise AliceError("a batch needs a limit; give batch_texts or batch_tokens")
+        if self.schedule not in SCHEDULES:
+            raise AliceError(
+                f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}"
+            )
+        for name in _POSITIVE:
+            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
+                raise AliceError(f"{name}={value} must be greater than 0 and finite")
+        for name in _NOT_NEGATIVE:
+            if not 0 <= getattr(self, name) < math.inf:
+                raise AliceError(f"{name}={getattr(self, name)} must be 0 or more and finite")
+        for name, most in _AT_MOST.items():
+            if (value := getattr(self, name)) is not None and value > most:
+                raise AliceError(f"{name}={value} is too much; {most:,} is the most")
+        for name in ("ema", "beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
+        if not 0 < self.decay_share <= 1:
+            raise AliceError(f"decay_share={self.decay_share} must be greater than 0 and at most 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], *, where: str) -> Self:
+        """Build from plain values; an unknown key is an error."""
+        known = {f.name for f in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise AliceError(f"{where}: unknown key {name!r}{nearest(name, known)}")
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise AliceError(f"{where}: a value has the wrong type ({error}); start a new run") from error
+
+    def progress(self, step: int, seconds: float) -> float:
+        """Return the share of the budget that is used, 0 to 1."""
+        used = step / self.steps if self.steps is not None else seconds / 3600 / (self.hours or 1)
+        return min(1.0, used)

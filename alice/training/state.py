@@ -1,0 +1,97 @@
+"""All that a run needs to go on, in one file that is replaced as a whole."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from alice.checkpoint.folder import write_tensors
+from alice.errors import AliceError
+
+STATE = "training-state.safetensors"
+
+
+@dataclass
+class Counters:
+    """How far a run has come."""
+
+    step: int = 0
+    """Steps done."""
+    tokens: int = 0
+    """Characters seen, padding not counted."""
+    seconds: float = 0.0
+    """Time spent, over all parts of the run."""
+    core_seconds: float = 0.0
+    """The same times the CPU cores or accelerators in use."""
+    flops: float = 0.0
+    """Operations of the matrix products, forward and backward; a run begun before they were counted lacks some."""
+    loss_sum: float = 0.0
+    """Loss since the last line of the log, summed over characters."""
+    loss_tokens: int = 0
+    """Characters since the last line of the log."""
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """Counters and named tensors, grouped by a prefix: `weights/`, `optimizer/`, `ema/`, `rng/`."""
+
+    counters: Counters
+    tensors: dict[str, Tensor]
+
+    def group(self, prefix: str) -> dict[str, Tensor]:
+        """Return the tensors of one group under their own names."""
+        start = f"{prefix}/"
+        return {name.removeprefix(start): tensor for name, tensor in self.tensors.items() if name.startswith(start)}
+
+    def write(self, folder: Path) -> None:
+        """Replace the state of the run folder; a crash in the middle leaves the older one."""
+        write_tensors(folder / STATE, self.tensors, {"counters": json.dumps(asdict(self.counters))})
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the state of a run folder."""
+        with _opened(folder) as file:
+            return cls(_counters(file), {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+
+
+def read_counters(folder: Path) -> Counters:
+    """Read how far the run of a folder has come, and nothing else of its state."""
+    with _opened(folder) as file:
+        return _counters(file)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Any]:
+    """Open the state of a run folder; what is wrong with it is one sentence."""
+    try:
+        with safe_open(folder / STATE, framework="pt") as file:
+            yield file
+    except FileNotFoundError as error:
+        raise AliceError(f"{folder} has no {STATE}; there is nothing to resume: start without --resume") from error
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise AliceError(f"{folder / STATE} cannot be read ({error}); start a new run from its weights") from error
+
+
+def _counters(file: Any) -> Counters:
+    return Counters(**json.loads(file.metadata()["counters"]))
+
+
+def rng_tensors(device: torch.device) -> dict[str, Tensor]:
+    """Return the state of this process's dice: the CPU's, and its accelerator's if it has one."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
+
+
+def restore_rng(states: dict[str, Tensor], device: torch.device) -> None:
+    """Put the dice of this process back."""
+    torch.set_rng_state(states["cpu"])
+    if device.type == "cuda" and "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"], device)

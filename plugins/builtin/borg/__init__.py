@@ -1,0 +1,74 @@
+"""Borg: a real historical cipher, deciphered under many relabellings of its symbols.
+
+A transcription is somebody's reading of a manuscript, with slips of his and of the scribe's; an error may be theirs.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from alice.errors import AliceError
+from alice.plugins.analysis import Analysis
+from alice.plugins.hookspecs import hookimpl
+from alice.plugins.reproduce import paper_borg
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+
+@dataclass(frozen=True)
+class Borg:
+    """Decipher a historical text, such as a page of the Borg cipher, under 100 relabellings of its symbols.
+
+    With the plaintext there are the mean and the spread of the error, beside the paper's table; without it the
+    decipherment, how far the relabellings agree, and how sure the model is. Best with a model that knows the language
+    of the text, as the paper's multilingual one knows Latin.
+    """
+
+    name = "borg"
+    checkpoints = "several"
+    needs = ("file",)
+    file: Path | None = field(
+        default=None,
+        metadata={
+            "help": "Transcription of the cipher, one page or more.",
+            "missing": "give the transcription of a cipher, whose format is in docs/analyses/borg.md",
+        },
+    )
+    plain: Path | None = field(default=None, metadata={"help": "Its plaintext, if it is known."})
+    symbols: Literal["characters", "tokens", "letters"] = field(
+        default="characters",
+        metadata={"help": "What a symbol of the transcription is: a character, what spaces part, or a letter A-Z."},
+    )
+    ignore: str = field(default="", metadata={"help": "Symbols that are no part of the cipher, such as ARU."})
+    relabellings: int = field(default=100, metadata={"help": "Random relabellings of the symbols, 2 or more."})
+    length: int = field(
+        default=paper_borg.LENGTH, metadata={"help": "Characters that the model reads at a time, at most."}
+    )
+
+    def __post_init__(self) -> None:
+        if self.relabellings < 2:
+            raise AliceError(f"relabellings={self.relabellings} leaves nothing to compare; give 2 or more")
+        if self.length < 1:
+            raise AliceError(f"length={self.length} leaves no text to read; give 1 or more")
+
+    def run(self, ctx: "RunContext") -> "Result":
+        """Read the transcription, and let each model decipher it."""
+        from alice.plugins.analysis import check_needs
+        from alice.plugins.builtin.borg.measure import decipher, open_page
+        from alice.plugins.builtin.borg.report import report
+
+        check_needs(self)
+        for one in ctx.each:
+            if self.length > (longest := one.model.config.n_ctx):
+                raise AliceError(f"{one.checkpoint} reads at most {longest} characters; give a --length up to that")
+        page = open_page(Path(self.file or ""), self.plain, style=self.symbols, ignored=self.ignore, length=self.length)
+        return report(page, [decipher(one, page, count=self.relabellings) for one in ctx.each])
+
+
+@hookimpl
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Add the analysis."""
+    return [Borg]

@@ -1,0 +1,166 @@
+"""Transcriptions of historical ciphers: which symbols stand where, and which letters they are known to stand for.
+
+A transcription is a text file. What stands between `<` and `>` is cleartext or a remark, a line that begins with `#` a
+comment: both are left out. A word goes on in the next line after one of `,,` `-` `=` `¬`. There are three styles:
+
+- `characters`: every character is a symbol, capitals others than small letters, save for . , ; : ! ? ' " - = ( ) [ ]
+- `tokens`: symbols such as `s12` stand between spaces; a lone `/`, two spaces and a new line part words.
+- `letters`: the letters A-Z are the symbols, in whatever case and with whatever accent, as in an ordinary text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Literal, get_args
+
+from alice.errors import AliceError
+from alice.text.alphabet import LETTERS, LETTERS_AND_SPACE
+from alice.text.cleaning import Cleaner
+from alice.text.readers import read_lines
+
+Style = Literal["characters", "tokens", "letters"]
+Word = tuple[str, ...]
+"""The symbols of a word."""
+_TAG = re.compile(r"<[^<>]*>", re.DOTALL)
+_GOES_ON = re.compile(r"(?:,,|[-=¬])[ \t]*\n\s*")
+_MARKS = re.compile(r"""[.,;:!?'"=()\[\]¬-]+""")
+_REMARK = re.compile(r"\[[^\[\]]*\]|\([^()]*\)", re.DOTALL)
+_CLEANER = Cleaner(LETTERS_AND_SPACE, min_length=1, max_length=None)
+
+
+@dataclass(frozen=True)
+class Transcription:
+    """The words of a cipher in its own symbols."""
+
+    words: tuple[Word, ...]
+    """Words in the order of the text."""
+
+    @property
+    def symbols(self) -> list[str]:
+        """The different symbols, in the order in which they first occur."""
+        return list(dict.fromkeys(symbol for word in self.words for symbol in word))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """A letter to call each symbol by: A for the first that occurs, and so on."""
+        return dict(zip(self.symbols, LETTERS, strict=False))
+
+    def passages(self, longest: int) -> list["Transcription"]:
+        """Cut the text between words into passages of so many characters at most, spaces counted.
+
+        The last one begins before the one before it ends if it would else be shorter. A longer word is cut.
+        """
+        words = [word[start : start + longest] for word in self.words for start in range(0, len(word), longest)]
+        found: list[list[Word]] = [[]]
+        for word in words:
+            if found[-1] and _length([*found[-1], word]) > longest:
+                found.append([])
+            found[-1].append(word)
+        if len(found) > 1:
+            last = found[-1]
+            before = [word for passage in found[:-1] for word in passage]
+            while before and _length([before[-1], *last]) <= longest:
+                last.insert(0, before.pop())
+        return [Transcription(tuple(passage)) for passage in found]
+
+
+def _length(words: list[Word]) -> int:
+    return sum(map(len, words)) + len(words) - 1
+
+
+def read_transcription(file: Path, style: Style = "characters", *, ignored: str = "") -> Transcription:
+    """Read a file; symbols to ignore (characters, or tokens parted by spaces) are left out."""
+    if style not in get_args(Style):
+        raise AliceError(f"symbols={style!r} is unknown; choose one of {', '.join(get_args(Style))}")
+    lines = "\n".join(line.rstrip("\r\n") for line in read_lines(file) if not line.startswith("#"))
+    text = _GOES_ON.sub("", _TAG.sub(" ", lines) + "\n")
+    left_out = set(ignored.split() if style == "tokens" else ignored)
+    words = (tuple(symbol for symbol in word if symbol not in left_out) for word in _words(text, style))
+    found = Transcription(tuple(word for word in words if word))
+    if not found.words:
+        raise AliceError(f"{file} has no cipher symbol (read as {style}); check the file, or choose other --symbols")
+    if len(found.symbols) > len(LETTERS):
+        raise AliceError(
+            f"{file} has {len(found.symbols)} different symbols ({' '.join(found.symbols)}), and a model knows "
+            f"{len(LETTERS)} letters; leave out with --ignore what is no cipher, and write alike what means the same"
+        )
+    return found
+
+
+def _words(text: str, style: Style) -> list[Word]:
+    if style == "tokens":
+        return [tuple(word.split()) for word in re.split(r"\s/\s|[ \t]{2,}|\n", text)]
+    plain = plain_words(text) if style == "letters" else _MARKS.sub(" ", text).split()
+    return [tuple(word) for word in plain]
+
+
+def plain_words(text: str) -> list[str]:
+    """Return the words of a plaintext in capitals; remarks in round or square brackets are left out.
+
+    Angle brackets are not: they are put around letters that the scribe wrote in addition.
+    """
+    text = _REMARK.sub(" ", re.sub("[<>]", "", text))
+    return re.sub(f"[^{LETTERS} ]", "", _CLEANER.normalize(text)).split()
+
+
+def read_plain(file: Path) -> list[str]:
+    """Read the words of a plaintext file."""
+    words = plain_words("".join(read_lines(file)))
+    if not words:
+        raise AliceError(f"{file} has no letter; give the plaintext of the transcription")
+    return words
+
+
+def align(transcription: Transcription, plain: list[str]) -> dict[str, str]:
+    """Return the letter that each symbol stands for, as far as a plaintext tells.
+
+    Words are matched in their order where repeated symbols stand in the same places, and each symbol stands for the
+    letter that it meets most. Read so, the text is matched again letter by letter, however its words are parted.
+    Neither text needs to be complete, and a slip in either is outvoted.
+    """
+    words = transcription.words
+    guess = _vote(
+        pair
+        for kind, ours, theirs in _opcodes([_pattern(word) for word in words], [_pattern(word) for word in plain])
+        if kind == "equal"
+        for word, meant in zip(words[ours], plain[theirs], strict=True)
+        for pair in zip(word, meant, strict=True)
+    )
+    if not guess:
+        raise AliceError("no word of the plaintext fits the transcription; check that they are of the same text")
+    symbols, letters = [symbol for word in words for symbol in word], "".join(plain)
+    return _vote(
+        pair
+        for _, ours, theirs in _opcodes([guess.get(symbol, "") for symbol in symbols], letters)
+        if ours.stop - ours.start == theirs.stop - theirs.start
+        for pair in zip(symbols[ours], letters[theirs], strict=True)
+    )
+
+
+def shared_letters(key: dict[str, str]) -> dict[str, list[str]]:
+    """Return the letters that several symbols stand for, with these symbols; a simple substitution has none."""
+    symbols: dict[str, list[str]] = {}
+    for symbol, letter in key.items():
+        symbols.setdefault(letter, []).append(symbol)
+    return {letter: several for letter, several in symbols.items() if len(several) > 1}
+
+
+def _opcodes(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Iterator[tuple[str, slice, slice]]:
+    """Yield the parts of two sequences that are equal or stand in each other's place."""
+    for kind, low, high, first, last in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        yield kind, slice(low, high), slice(first, last)
+
+
+def _vote(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    met: dict[str, Counter[str]] = {}
+    for symbol, letter in pairs:
+        met.setdefault(symbol, Counter())[letter] += 1
+    return {symbol: counts.most_common(1)[0][0] for symbol, counts in met.items()}
+
+
+def _pattern(word: Sequence[str]) -> tuple[int, ...]:
+    """Return where the symbol at each place stands first: the same for words that one key turns into another."""
+    return tuple(map(word.index, word))

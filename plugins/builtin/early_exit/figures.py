@@ -1,0 +1,139 @@
+"""Figures of the early-exit analysis that are its own: texts and permutations with a slider over the layers."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from alice.plugins.builtin.early_exit.measure import Exits
+from alice.plugins.builtin.traces import Ints, Trace
+from alice.reports import Figure, Table
+from alice.reports.figures import heatmap, slider
+from alice.reports.key_matrix import Marks, key_matrix
+from alice.reports.theme import template
+from alice.solving.solve import NO_SYMBOL
+from alice.text.alphabet import LETTERS
+
+COLUMNS = 48
+"""Characters in a line of the text figure."""
+CELL = 26
+"""Height of a line in pixels."""
+STATES = ("unchanged", "changed", "wrong", "changed and wrong")
+STATE_COLORS = ("rgba(0,0,0,0)", "rgba(240,190,40,0.55)", "rgba(217,96,26,0.22)", "rgba(217,96,26,0.6)")
+UNCHANGED, CHANGED = "#111111", "#189b74"
+
+
+def settled_figure(found: Exits) -> Figure:
+    """Show by which layer each letter has become right for good."""
+    seen = found.settled.sum(1, keepdims=True)
+    share = np.cumsum(found.settled[:, :-1], axis=1) / np.maximum(seen, 1)
+    share[seen[:, 0] == 0] = np.nan
+    drawn = heatmap(
+        share,
+        y_labels=list(LETTERS),
+        x_title="layer",
+        y_title="plain letter",
+        value_title="share right for good",
+        limits=(0, 1),
+    )
+    drawn.update_layout(height=560)
+    caption = f"{found.model}: share of the texts with a letter in which it is right after a layer and all later ones."
+    return Figure(drawn, caption)
+
+
+def text_figure(found: Exits, trace: Trace) -> Figure:
+    """Show the text after each layer, with a slider; changes are marked as in the paper."""
+    before = np.concatenate([trace.cipher_ids[None], trace.texts[:-1]])
+    changed = trace.texts != before
+    wrong = np.zeros_like(changed) if trace.plain_ids is None else trace.texts != trace.plain_ids
+    states = changed + 2 * wrong  # (exit, pos): an index into STATES
+    steps = {str(layer): _page_of_text(trace, trace.texts[layer], states[layer]) for layer in range(len(states))}
+    known = "" if trace.plain_ids is None else "; orange is wrong"
+    caption = f"{found.model}, {trace.title}: the answer after each layer. Yellow changed from the layer before{known}."
+    return Figure(slider(steps, start=len(steps) - 1), caption, _text_data(trace, changed))
+
+
+def permutation_figure(found: Exits, trace: Trace) -> Figure:
+    """Show the key after each layer as a permutation matrix, with a slider."""
+    letter_ids = trace.alphabet.letter_ids
+    number = np.full(trace.alphabet.size, -1)
+    number[letter_ids] = np.arange(len(LETTERS))
+    # (exit, 26): number of the plain letter that each cipher letter stands for; -1 if that is none (`whole_vocab`).
+    keys = number[trace.answers[:, letter_ids]]
+    changed = np.concatenate([np.ones((1, len(LETTERS)), bool), keys[1:] != keys[:-1]])
+    steps = {str(layer): _matrix(trace, keys[layer], changed[layer]) for layer in range(len(keys))}
+    marks = "squares are right, circles wrong" if trace.key is not None else "the true key is not known"
+    caption = (
+        f"{found.model}, {trace.title}: the key after each layer. Black is as in the layer before, green changed; "
+        f"{marks}. Shaded rows are letters that the text does not have."
+    )
+    return Figure(slider(steps, start=len(steps) - 1), caption, _key_data(trace, keys, changed))
+
+
+def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
+    """Draw a text in lines of cells, (lines, columns)."""
+    lines = -(-len(ids) // COLUMNS)
+    symbols = np.array([NO_SYMBOL, *trace.alphabet.symbols])
+    text = np.full(lines * COLUMNS, "", dtype=symbols.dtype)
+    text[: len(ids)] = symbols[ids]
+    values = np.full(lines * COLUMNS, np.nan)
+    values[: len(ids)] = states
+    # Each state has a quarter of the scale, so that colours do not run into each other.
+    scale = [[(state + end) / 4, STATE_COLORS[state]] for state in range(4) for end in (0, 1)]
+    bar = {"tickvals": [0, 1, 2, 3], "ticktext": list(STATES), "len": 1.0, "lenmode": "fraction"}
+    cells = go.Heatmap(
+        z=values.reshape(lines, COLUMNS),
+        text=text.reshape(lines, COLUMNS),
+        texttemplate="%{text}",
+        textfont={"family": "ui-monospace, Menlo, Consolas, monospace", "size": 14},
+        zmin=-0.5,
+        zmax=3.5,
+        colorscale=scale,
+        colorbar=bar,
+        hovertemplate="%{text}<extra></extra>",
+    )
+    axis = {"visible": False, "fixedrange": True}
+    height = 90 + CELL * max(lines, 4)
+    layout = {"template": template(), "height": height, "xaxis": axis, "yaxis": {**axis, "autorange": "reversed"}}
+    return go.Figure([cells], layout)
+
+
+def _matrix(trace: Trace, key: Ints, changed: Any) -> go.Figure:
+    """Draw one key: a marker where the row of a cipher letter meets the column of its plain letter."""
+    kinds = _kinds(trace, key)
+    marks = []
+    for is_changed, color in ((False, UNCHANGED), (True, CHANGED)):
+        for kind, symbol in (("right", "square"), ("wrong", "circle"), ("unknown", "diamond")):
+            rows = np.flatnonzero((changed == is_changed) & (kinds == kind) & (key >= 0))
+            name = f"{'changed' if is_changed else 'unchanged'}, {kind}"
+            marks.append(Marks(name, rows, key[rows], symbol, color))
+    return key_matrix(marks, LETTERS, shaded=np.flatnonzero(~trace.seen))
+
+
+def _kinds(trace: Trace, key: Ints) -> Any:
+    """Say of each cipher letter whether its answer is right; of an unobserved one it does not matter."""
+    if trace.key is None:
+        return np.full(len(key), "unknown")
+    return np.where(key == trace.key, "right", "wrong")
+
+
+def _text_data(trace: Trace, changed: Any) -> Table:
+    symbols = ["", *trace.alphabet.symbols]
+    plain = trace.cipher_ids * 0 if trace.plain_ids is None else trace.plain_ids
+    rows = [
+        (layer, place, symbols[cipher], symbols[answer], symbols[truth], bool(changed[layer, place]))
+        for layer, answers in enumerate(trace.texts.tolist())
+        for place, (cipher, answer, truth) in enumerate(zip(trace.cipher_ids, answers, plain, strict=True))
+    ]
+    return Table(("layer", "position", "cipher", "answer", "plain", "changed"), rows)
+
+
+def _key_data(trace: Trace, keys: Ints, changed: Any) -> Table:
+    truth = [None] * len(LETTERS) if trace.key is None else [LETTERS[plain] for plain in trace.key]
+    letters = [*LETTERS, None]  # the last for -1
+    rows = [
+        (layer, LETTERS[cipher], letters[plain], truth[cipher], bool(trace.seen[cipher]), bool(changed[layer, cipher]))
+        for layer, key in enumerate(keys.tolist())
+        for cipher, plain in enumerate(key)
+    ]
+    return Table(("layer", "cipher", "answer", "plain", "observed", "changed"), rows)

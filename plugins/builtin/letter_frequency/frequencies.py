@@ -1,0 +1,83 @@
+"""How often letters occur in English, and which share of a model's errors falls on each beside that."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alice.statistics import Floats
+from alice.text.alphabet import LETTERS
+
+LEWAND = {
+    "A": 8.167,
+    "B": 1.492,
+    "C": 2.782,
+    "D": 4.253,
+    "E": 12.702,
+    "F": 2.228,
+    "G": 2.015,
+    "H": 6.094,
+    "I": 6.966,
+    "J": 0.153,
+    "K": 0.772,
+    "L": 4.025,
+    "M": 2.406,
+    "N": 6.749,
+    "O": 7.507,
+    "P": 1.929,
+    "Q": 0.095,
+    "R": 5.987,
+    "S": 6.327,
+    "T": 9.056,
+    "U": 2.758,
+    "V": 0.978,
+    "W": 2.360,
+    "X": 0.150,
+    "Y": 1.974,
+    "Z": 0.074,
+}
+"""Frequencies in percent of all letters, from R. E. Lewand, Cryptological Mathematics (2000): the paper's source."""
+
+
+def lewand() -> Floats:
+    """Return Lewand's frequencies of A to Z as shares, (26,)."""
+    return np.array([LEWAND[letter] for letter in LETTERS]) / 100
+
+
+def excess(error_rates: Floats, frequencies: Floats) -> Floats:
+    """Return by how much each letter's share of the errors exceeds its share of the text, (..., 26) each.
+
+    As in the paper: the error rate of a letter times its frequency, over the sum of that for all letters, less the
+    frequency. A letter without an error rate counts for nothing and stays NaN; without any error all are NaN.
+    """
+    weighted = error_rates * frequencies
+    total = np.nansum(weighted, axis=-1, keepdims=True)
+    share = np.divide(weighted, total, out=np.full(weighted.shape, np.nan), where=total > 0)
+    return share - frequencies
+
+
+@dataclass(frozen=True)
+class Line:
+    """A least-squares line through points."""
+
+    slope: float
+    """Rise for a step of one."""
+    slope_error: float
+    """Standard error of the slope."""
+    intercept: float
+    """Height at zero."""
+    correlation: float
+    """Pearson's r."""
+    p_value: float
+    """Chance of a slope as far from zero if there were none, under the usual assumptions."""
+
+
+def fit_line(x: Floats, y: Floats) -> Line | None:
+    """Fit a line through the finite points, (points,) each; None if they are fewer than three or all alike."""
+    from scipy.stats import linregress  # here, because it takes a second to import
+
+    finite = np.isfinite(x) & np.isfinite(y)
+    if finite.sum() < 3 or np.ptp(x[finite]) == 0 or np.ptp(y[finite]) == 0:
+        return None
+    found = linregress(x[finite], y[finite])
+    values = (found.slope, found.stderr, found.intercept, found.rvalue, found.pvalue)
+    return Line(*map(float, values))

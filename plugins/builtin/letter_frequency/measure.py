@@ -1,0 +1,69 @@
+"""What a model takes each letter for, counted over many texts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from alice.plugins.builtin.answers import OTHER, answers
+from alice.plugins.builtin.letter_frequency.frequencies import excess
+from alice.plugins.builtin.traces import Ints
+from alice.plugins.context import RunContext
+from alice.statistics import Floats, RatioBootstrap
+from alice.text.cipher import N_LETTERS
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What one model takes each letter for."""
+
+    model: str
+    """Name of the checkpoint."""
+    texts: int
+    """How many texts were read."""
+    confusion: Ints
+    """Characters of each plain letter by the letter that they are taken for, (26, 27); last: no letter."""
+    wrong: RatioBootstrap
+    """Wrong characters of each letter over all of them, (26,)."""
+
+    @property
+    def characters(self) -> Ints:
+        """Characters of each letter, (26,)."""
+        return self.confusion.sum(1)
+
+    @property
+    def mistakes(self) -> Ints:
+        """The confusion without right answers, (26, 27)."""
+        without = self.confusion.copy()
+        np.fill_diagonal(without, 0)
+        return without
+
+    @property
+    def frequencies(self) -> Floats:
+        """Share of each letter among the letters of these texts, (26,)."""
+        return self.characters / max(self.characters.sum(), 1)
+
+    def excess(self, frequencies: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return each letter's share of the errors less its frequency, and the standard error of that, (26,) each.
+
+        Without frequencies they are those of these texts, which are then as uncertain as the errors.
+        """
+        if frequencies is None:
+            found, drawn = self.frequencies, self.wrong.whole_draws / self.wrong.whole_draws.sum(1, keepdims=True)
+        else:
+            found = drawn = frequencies
+        draws = excess(self.wrong.ratio_draws, drawn)
+        return excess(self.wrong.ratio, found), self.wrong.spread(draws)
+
+
+def tally(ctx: RunContext) -> Tally:
+    """Read all texts of a context; only sums are kept."""
+    confusion = np.zeros((N_LETTERS, OTHER + 1), dtype=np.int64)
+    wrong = RatioBootstrap(ctx.rng, N_LETTERS)
+    plain = np.arange(N_LETTERS)
+    texts = 0
+    for found in answers(ctx):
+        counts, claims = found.counts, found.claims
+        np.add.at(confusion, (np.broadcast_to(plain, claims.shape), claims), counts)
+        wrong.add(counts * (claims != plain), counts)
+        texts += len(counts)
+    return Tally(ctx.checkpoint, texts, confusion, wrong)

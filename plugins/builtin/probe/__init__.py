@@ -1,0 +1,77 @@
+"""Probes: what every layer holds about a character, whether or not the model's own head reads it there.
+
+Not to be taken for what the model uses: a probe shows that something can be read from a layer, not that anything later
+reads it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from alice.errors import AliceError
+from alice.plugins.analysis import Analysis
+from alice.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+Target = Literal["letter", "rank", "position", "word-length", "vowel"]
+FEWEST = 2
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Linear and MLP probes on every layer: plaintext letter, frequency rank, place in the word, vowels.
+
+    Probes of all layers train together on some of the texts and are tested on the others. Beside every accuracy stand
+    that of a control task, that of the same probe on a model with random weights, and the most frequent answer's.
+    """
+
+    name = "probe"
+    samples: int = field(default=400, metadata={"help": "Texts: three in four to train on, the others to test on."})
+    kind: Literal["linear", "mlp", "both"] = field(
+        default="both", metadata={"help": "Kind of probe; with both, the MLP reads the plaintext letter alone."}
+    )
+    target: tuple[Target, ...] | None = field(
+        default=None, metadata={"help": "What to ask for, once for each.  [default: everything]"}
+    )
+    hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
+    epochs: int = field(default=4, metadata={"help": "How often the probes see every activation."})
+
+    def __post_init__(self) -> None:
+        if self.samples < FEWEST:
+            raise AliceError(f"samples={self.samples} cannot be split into training and test; give {FEWEST} or more")
+        for option in ("hidden", "epochs"):
+            if getattr(self, option) < 1:
+                raise AliceError(f"{option}={getattr(self, option)} trains no probe; give 1 or more")
+        unknown = [target for target in self.targets if target not in get_args(Target)]
+        if unknown or not self.targets:
+            raise AliceError(
+                f"target {', '.join(unknown) or '()'} is unknown; choose from {', '.join(get_args(Target))}"
+            )
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What is asked for, each once, in the order of the report."""
+        return get_args(Target) if self.target is None else tuple(dict.fromkeys(self.target))
+
+    @property
+    def jobs(self) -> dict[Literal["linear", "mlp"], tuple[str, ...]]:
+        """The targets of each kind of probe."""
+        if self.kind != "both":
+            return {self.kind: self.targets}
+        return {"linear": self.targets, "mlp": ("letter",) if "letter" in self.targets else self.targets}
+
+    def run(self, ctx: "RunContext") -> "Result":
+        """Train the probes and their controls on the model, and the probes on a random one, too."""
+        from alice.plugins.builtin.probe.measure import measure
+        from alice.plugins.builtin.probe.report import report
+
+        return report(measure(ctx.sample(self.samples), self.jobs, hidden=self.hidden, epochs=self.epochs), ctx.rng)
+
+
+@hookimpl
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Add the analysis."""
+    return [Probe]

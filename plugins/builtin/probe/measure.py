@@ -1,0 +1,118 @@
+"""Probes on a model, their control tasks, and the same probes on a model that has learned nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from alice.model import Alice
+from alice.plugins.builtin.early_exit.measure import EXITS
+from alice.plugins.context import RunContext
+from alice.plugins.models import NamedModel
+from alice.probes.layers import Kind, LayerProbes
+from alice.probes.scores import MostFrequent, Reader, Shares, TextScores, count_labels
+from alice.probes.tasks import Task, control, tasks
+from alice.probes.tokens import Shards, Texts, TokenPairs, split_texts
+from alice.text.alphabet import Alphabet
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What probes of one kind read of one target, in each held-out text: shares of right answers, (layer, text)."""
+
+    kind: Kind
+    """Kind of probe."""
+    task: Task
+    """What was asked for."""
+    letters: Shares
+    """Over the letters."""
+    characters: Shares
+    """Over all characters that the task asks about."""
+    control: Shares
+    """Of the control task, over the letters."""
+    untrained: Shares
+    """Of the same probe on a model with random weights, over the letters."""
+    majority: Shares
+    """Of the answer that is most frequent in training, over the letters, (text,)."""
+    tokens: int
+    """Held-out letters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What all probes of one model read."""
+
+    model: str
+    """Name of the checkpoint."""
+    trained_on: NDArray[np.int64]
+    """Numbers of the texts that the probes were trained on."""
+    held_out: NDArray[np.int64]
+    """Numbers of the texts that they were tested on, (text,)."""
+    each: tuple[Reading, ...]
+    """A reading for each kind and target."""
+
+    def find(self, kind: str, target: str) -> Reading | None:
+        """Return the reading of a kind and a target, if there is one."""
+        found = (one for one in self.each if (one.kind, one.task.name) == (kind, target))
+        return next(found, None)
+
+
+def measure(ctx: RunContext, jobs: Mapping[Kind, Sequence[str]], *, hidden: int, epochs: int) -> Readings:
+    """Train on three in four texts of a context and test on the others; `jobs` are the targets of each kind."""
+    rng = ctx.rng
+    train, held = split_texts(sum(len(batch) for batch in ctx.batches), rng)
+    known, alphabet = list(tasks(ctx.alphabet).values()), ctx.alphabet
+    counts = count_labels(ctx.batches, known, texts=train, alphabet=alphabet)
+    controls = {task.name: control(task, count, alphabet, rng) for task, count in zip(known, counts, strict=True)}
+    by_name = {task.name: (task, count) for task, count in zip(known, counts, strict=True)}
+    lab, untrained = _Lab.open(ctx, train, held), _Lab.open(random_twin(ctx), train, held)
+    readings: list[Reading] = []
+    for kind, targets in ctx.progress(list(jobs.items()), f"Probing {ctx.checkpoint}"):
+        asked = [by_name[target][0] for target in targets]
+        probes = LayerProbes(kind, hidden=hidden, epochs=epochs, seed=ctx.seed)
+        found = lab.scores(probes, [*asked, *(controls[target] for target in targets)])
+        floor = lab.floor(asked, [by_name[target][1] for target in targets])
+        base = untrained.scores(probes, asked)
+        for number, task in enumerate(asked):
+            of_task = (found.letters[number], found.characters[number], found.letters[len(asked) + number])
+            rest = (base.letters[number], floor.letters[number, 0], int(found.tokens[number]))
+            readings.append(Reading(kind, task, *of_task, *rest))
+    return Readings(ctx.checkpoint, np.flatnonzero(train), np.flatnonzero(held), tuple(readings))
+
+
+@dataclass(frozen=True, eq=False)
+class _Lab:
+    """Stored activations of a model, with the texts to train and to test on."""
+
+    shards: Shards
+    names: list[str]
+    alphabet: Alphabet
+    train: Texts
+    held: Texts
+
+    @classmethod
+    def open(cls, ctx: RunContext, train: Texts, held: Texts) -> Self:
+        return cls(ctx.store(*EXITS), ctx.model.match_hooks(*EXITS), ctx.alphabet, train, held)
+
+    def scores(self, probes: LayerProbes, asked: Sequence[Task]) -> TextScores:
+        """Train probes for some tasks, all in one pass, and test them."""
+        probes.fit(TokenPairs(self.shards, self.names, asked, self.train), [task.classes for task in asked])
+        return self._test(probes, self.names, asked)
+
+    def floor(self, asked: Sequence[Task], counts: Sequence[NDArray[np.int64]]) -> TextScores:
+        """Test the most frequent answer in the same way; one layer is enough."""
+        return self._test(MostFrequent(counts), self.names[:1], asked)
+
+    def _test(self, probes: Reader, names: list[str], asked: Sequence[Task]) -> TextScores:
+        return TextScores.measure(probes, self.shards, names, asked, texts=self.held, alphabet=self.alphabet)
+
+
+def random_twin(ctx: RunContext) -> RunContext:
+    """Return the context with a model of the same configuration as training starts from, drawn from the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(ctx.seed)
+        model = Alice(ctx.model.config).to(ctx.device).eval()
+    return replace(ctx, named_model=NamedModel(f"{ctx.checkpoint} (random weights)", model), others=())

@@ -1,0 +1,88 @@
+"""Speed: how many letters a second a model solves, beside classical solvers on the same texts.
+
+Not to be trusted across machines, nor on one that is busy with something else: only figures of one run compare.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from alice.errors import AliceError
+from alice.plugins.analysis import Analysis
+from alice.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Letters per second of the models, and of classical solvers on the same texts.
+
+    One text at a time and in batches, on one core and on all, with the share of the time that the bijective head
+    spends in its assignment. Times differ from run to run, so this is the one analysis whose result does, too.
+    """
+
+    name = "speed"
+    checkpoints = "several"
+    samples: int = field(default=50, metadata={"help": "Texts that the models are timed on."})
+    rounds: int = field(default=5, metadata={"help": "Times that every model reads all texts, at most."})
+    seconds: float = field(
+        default=10.0,
+        metadata={"help": "Time for all rounds together, and for each classical solver; fewer texts if it is short."},
+    )
+    length: int | None = field(
+        default=None,
+        metadata={"help": "Join the texts and cut them into ciphers of so many characters.  [default: as they are]"},
+    )
+    classical: int = field(default=12, metadata={"help": "Texts for the classical solvers; 0 leaves them out."})
+    climbs: int = field(
+        default=100,
+        metadata={"help": "Starts of a classical solver that climbs from random keys for one text, at most."},
+    )
+    training_texts: int | None = field(
+        default=None,
+        metadata={"help": "Training texts that a solver may learn from, at most.  [default: as many as it asks for]"},
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("samples", "rounds", "training_texts"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise AliceError(f"{name}={getattr(self, name)} leaves nothing to measure with; give 1 or more")
+        if not self.seconds >= 0:
+            raise AliceError(f"seconds={self.seconds} is no time; give 0 or more")
+        if self.length is not None and self.length < 1:
+            raise AliceError(f"length={self.length} leaves no text; give 1 or more")
+        if self.classical < 0:
+            raise AliceError(f"classical={self.classical} is no number of texts; give 0 or more")
+        if not 1 <= self.climbs <= 10_000:
+            raise AliceError(f"climbs={self.climbs} is out of range; give 1 to 10000")
+
+    def run(self, ctx: "RunContext") -> "Result":
+        """Time the models in turns, then let every solver have the same few texts."""
+        from alice.plugins.builtin.speed.measure import time_models
+        from alice.plugins.builtin.speed.report import report
+        from alice.plugins.builtin.speed.solvers import compare
+
+        whole = ctx.sample(self.samples)
+        if self.length is not None:
+            self._check_length(ctx, self.length)
+        texts = whole if self.length is None else whole.joined(self.length)
+        timings = time_models(texts, rounds=self.rounds, seconds=self.seconds)
+        limits: dict[str, Any] = {"training": self.training_texts, "climbs": self.climbs, "seconds": self.seconds}
+        compared = compare(texts.sample(self.classical), whole, **limits) if self.classical else None
+        offered = sum(len(batch) for batch in texts.batches)
+        return report(timings, compared, offered=offered, length=self.length, rng=ctx.rng)
+
+    @staticmethod
+    def _check_length(ctx: "RunContext", length: int) -> None:
+        for one in ctx.each:
+            if length > (longest := one.model.config.n_ctx):
+                raise AliceError(f"{one.checkpoint} reads at most {longest} characters; give a --length up to that")
+
+
+@hookimpl
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Add the analysis."""
+    return [Speed]

@@ -1,0 +1,129 @@
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny import tiny
+
+from alice.checkpoint import folder as checkpoint
+from alice.errors import AliceError
+from alice.model import Alice
+
+
+def test_a_saved_model_gives_the_same_answers_bit_for_bit(model, ids, tmp_path):
+    model.save_pretrained(tmp_path / "m")
+    again = Alice.from_pretrained(tmp_path / "m")
+    assert torch.equal(again(ids, soft=True), model(ids, soft=True))
+    assert again.config == model.config
+    assert not again.training
+
+
+def test_half_precision_halves_the_file_and_loads_as_fp32(base, ids, tmp_path):
+    base.save_pretrained(tmp_path / "whole")
+    base.save_pretrained(tmp_path / "half", dtype=torch.float16)
+    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("whole", "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    again = Alice.from_pretrained(tmp_path / "half")
+    assert again.W_U.dtype == torch.float32
+    assert torch.allclose(again(ids), base(ids), atol=0.1)
+
+
+def test_a_checkpoint_carries_its_alphabet(tmp_path):
+    tiny("base", symbols="ZYXWVUTSRQPONMLKJIHGFEDCBA ").save_pretrained(tmp_path)
+    assert Alice.from_pretrained(tmp_path).alphabet.encode("ZA").tolist() == [1, 26]
+
+
+def test_a_folder_in_the_hub_layout_is_two_files(base, tmp_path):
+    base.save_pretrained(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+    assert json.loads((tmp_path / "config.json").read_text())["d_model"] == 16
+
+
+def spoil_weights(tmp_path, change):
+    weights = load_file(tmp_path / "model.safetensors")
+    change(weights)
+    save_file(weights, tmp_path / "model.safetensors")
+
+
+def change_config(tmp_path, **changes):
+    values = json.loads((tmp_path / "config.json").read_text()) | changes
+    (tmp_path / "config.json").write_text(json.dumps(values))
+
+
+def cut(path, length):
+    path.write_bytes(path.read_bytes()[:length])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda d: (d / "config.json").unlink(), "has no config.json"),
+        (lambda d: (d / "model.safetensors").unlink(), "has no model.safetensors"),
+        (lambda d: (d / "config.json").write_text("{"), "cannot be read"),
+        (lambda d: (d / "config.json").write_text("[1]"), "no JSON object"),
+        (lambda d: (d / "config.json").write_text('{"model_type": "bert"}'), "format None, not 1"),
+        (lambda d: (d / "config.json").write_text('{"format": 1, "hidden_size": 3}'), "unknown key 'hidden_size'"),
+        (lambda d: (d / "config.json").write_bytes(b"\xff\xfe\x00"), "cannot be read"),
+        (lambda d: change_config(d, n_layers=10**9), "wants 2,176,000,000,000 of them in its blocks alone"),
+        (lambda d: change_config(d, n_layers=1), r"6 unknown \(first: blocks.1"),
+        (lambda d: change_config(d, n_ctx=10**12), "n_ctx=1000000000000 is more than"),
+        (lambda d: cut(d / "model.safetensors", 0), "empty, cut off or no safetensors"),
+        (lambda d: cut(d / "model.safetensors", 999), "empty, cut off or no safetensors"),
+        (lambda d: (d / "model.safetensors").write_text("hello, I am a text"), "no safetensors file"),
+        (lambda d: spoil_weights(d, lambda w: w.pop("ln_final.w")), r"1 missing \(first: ln_final.w\)"),
+        (lambda d: spoil_weights(d, lambda w: w.update(extra=torch.ones(1))), r"1 unknown \(first: extra\)"),
+        (lambda d: spoil_weights(d, lambda w: w.update({"ln_final.w": torch.ones(9)})), r"ln_final.w has shape \(9,\)"),
+    ],
+)
+def test_a_spoilt_checkpoint_is_refused_in_one_sentence(base, tmp_path, spoil, complaint):
+    base.save_pretrained(tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(AliceError, match=complaint) as caught:
+        Alice.from_pretrained(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name_lists_what_is_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "bundled", lambda: {"bijective": tmp_path})
+    with pytest.raises(AliceError, match="no checkpoint 'bijectiv'; did you mean 'bijective'"):
+        checkpoint.resolve("bijectiv")
+
+
+def test_a_file_is_no_checkpoint(tmp_path):
+    (tmp_path / "x.pt").write_text("")
+    with pytest.raises(AliceError, match="is a file; a checkpoint is a folder"):
+        checkpoint.resolve(tmp_path / "x.pt")
+
+
+def test_a_hub_id_is_fetched_and_loaded(base, ids, tmp_path, monkeypatch):
+    base.save_pretrained(tmp_path)
+    asked = []
+
+    def download(repo, **options):
+        asked.append(repo)
+        return str(tmp_path)
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+    assert torch.equal(Alice.from_pretrained("somebody/alice-base")(ids), base(ids))
+    assert asked == ["somebody/alice-base"]
+
+
+def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(AliceError, match="neither a folder here nor a model that the hub gives"):
+        checkpoint.resolve("nobody/there-is-no-such-model")
+
+
+def test_an_older_checkpoint_survives_a_failed_write(base, ids, tmp_path, monkeypatch):
+    base.save_pretrained(tmp_path)
+    before = base(ids)
+
+    def full_disk(tensors, metadata=None):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full_disk)
+    with pytest.raises(AliceError, match="no room left"):
+        tiny("base", init_std=0.1).save_pretrained(tmp_path)
+    assert torch.equal(Alice.from_pretrained(tmp_path)(ids), before)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]

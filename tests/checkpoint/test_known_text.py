@@ -1,0 +1,53 @@
+import pytest
+
+from alice.checkpoint import known_text
+from alice.checkpoint.known_text import Check, better_order, other_orders
+from alice.model import Alice
+from alice.text.alphabet import ENGLISH, LETTERS, LETTERS_AND_SPACE, Alphabet
+
+ORDERS = other_orders(ENGLISH)
+
+
+def test_other_orders_are_all_different_orders_of_the_same_symbols():
+    assert len({order.symbols for order in ORDERS}) == len(ORDERS) == 6
+    assert all(sorted(order.symbols) == sorted(ENGLISH.symbols) for order in ORDERS)
+    assert ENGLISH not in ORDERS
+    assert [order.symbols for order in other_orders(LETTERS_AND_SPACE)] == [" " + LETTERS]
+
+
+@pytest.mark.parametrize(
+    ("found", "errors", "wanted"),
+    [
+        (0.9, {2: 0.01, 4: 0.001}, 2),  # the first beyond doubt
+        (0.9, {1: 0.3, 4: 0.2}, 4),  # the best, if none is
+        (0.08, {3: 0.01}, 3),
+        (0.08, {3: 0.045}, None),  # not half
+        (0.99, {3: 0.45}, None),  # half, but near guessing all the same
+        (0.9, {}, None),
+    ],
+)
+def test_a_better_order_is_the_one_with_which_the_model_decodes(found, errors, wanted, monkeypatch):
+    def check(model, order, *, keys):
+        return Check(errors.get(ORDERS.index(order), 0.9), 0.75, 6)
+
+    monkeypatch.setattr(known_text, "check", check)
+    better = better_order(None, Check(found, 0.75, 12), ORDERS)
+    assert (better and ORDERS.index(better[0])) == wanted
+
+
+def test_the_bundled_model_decodes_in_its_own_order_only():
+    model = Alice.from_pretrained("base")
+    found = known_text.check(model)
+    assert found.error < 0.05
+    assert found.decodes
+    assert found == known_text.check(model)  # the keys are always the same
+    backwards = Alphabet(LETTERS[::-1] + ENGLISH.symbols[26:])
+    assert not known_text.check(model, backwards).decodes
+
+
+def test_guessing_is_wrong_in_all_letters_but_one_in_26(base):
+    found = known_text.check(base)
+    letters = sum(character.isalpha() for text in known_text.TEXTS for character in text)
+    share = letters / sum(map(len, known_text.TEXTS))
+    assert found.guessing == pytest.approx(share * 25 / 26, abs=0.005)
+    assert not found.decodes

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from alice.plugins.builtin.letter_frequency.frequencies import LEWAND, excess, fit_line, lewand
+from alice.text.alphabet import LETTERS
+
+
+def test_lewands_table_is_of_all_letters_in_percent():
+    assert "".join(LEWAND) == LETTERS
+    assert sum(LEWAND.values()) == pytest.approx(100, abs=0.01)
+    assert sorted(LEWAND, key=LEWAND.__getitem__)[::-1][:6] == list("ETAOIN")
+    assert lewand()[4] == pytest.approx(0.12702)
+
+
+def test_a_model_that_is_wrong_as_often_in_every_letter_has_no_excess():
+    frequencies = np.full(26, 1 / 26)
+    assert excess(np.full(26, 0.3), frequencies) == pytest.approx(np.zeros(26))
+    assert excess(np.full((2, 26), 0.3), frequencies).shape == (2, 26)
+
+
+def test_the_excess_by_hand():
+    # Weighted errors 0.5 * 0.2 = 0.1 and 0.25 * 0.8 = 0.2: a third and two thirds of the errors.
+    found = excess(np.array([0.5, 0.25]), np.array([0.2, 0.8]))
+    assert found == pytest.approx([1 / 3 - 0.2, 2 / 3 - 0.8])
+
+
+def test_letters_without_a_rate_are_left_out_and_no_error_gives_nothing():
+    found = excess(np.array([0.5, np.nan]), np.array([0.4, 0.6]))
+    assert found[0] == pytest.approx(0.6)
+    assert np.isnan(found[1])
+    assert np.isnan(excess(np.zeros(2), np.array([0.4, 0.6]))).all()
+
+
+def test_a_line_through_points_on_a_line():
+    line = fit_line(np.array([0.0, 1, 2, np.nan]), np.array([1.0, 3, 5, 9]))
+    assert line is not None
+    assert (line.slope, line.intercept, line.correlation) == pytest.approx((2, 1, 1))
+    assert line.slope_error == pytest.approx(0)
+
+
+def test_there_is_no_line_through_two_points_or_points_alike():
+    assert fit_line(np.array([0.0, 1]), np.array([1.0, 3])) is None
+    assert fit_line(np.ones(4), np.arange(4.0)) is None
+    assert fit_line(np.arange(4.0), np.ones(4)) is None

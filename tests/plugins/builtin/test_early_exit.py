@@ -1,0 +1,214 @@
+"""The early-exit analysis against answers that are known by other means."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from tiny import tiny
+
+from alice.errors import AliceError
+from alice.model import Alice
+from alice.model.config import VARIANTS
+from alice.plugins import RunContext
+from alice.plugins.builtin.early_exit import EarlyExit
+from alice.plugins.builtin.early_exit.measure import follow_text, measure
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.solving.evaluate import score
+from alice.text.alphabet import LETTERS
+
+
+def cut_after(model, layers):
+    """Return the model without the blocks after a number of layers; with none it needs one that adds nothing."""
+    config = {**model.config.to_dict(), "n_layers": max(layers, 1)}
+    short = Alice(type(model.config)(**config)).eval()
+    wanted = short.state_dict()
+    short.load_state_dict({name: tensor for name, tensor in model.state_dict().items() if name in wanted})
+    if layers == 0:
+        with torch.no_grad():
+            for weight in short.blocks[0].parameters():
+                weight.zero_()
+    return short
+
+
+def parrot():
+    """Return a model that answers every symbol with itself, whatever the layer: its blocks add nothing."""
+    model = tiny("base", d_model=64, n_layers=3)
+    with torch.no_grad():
+        for weight in model.blocks.parameters():
+            weight.zero_()
+        model.embed.weight.copy_(torch.eye(37, 64))
+        model.head.unembed.weight.copy_(torch.eye(37, 64))
+        model.head.unembed.bias.zero_()
+    return model
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_exit_says_what_the_model_cut_off_there_says(variant):
+    model = tiny(variant, n_layers=3)
+    ctx = tiny_context(model, texts=12)
+    errors = measure(ctx, ()).errors
+    assert errors.shape == (12, 4)
+    for layers in range(4):
+        assert np.array_equal(errors[:, layers], score(cut_after(model, layers), ctx.batches).errors)
+
+
+def test_a_parrot_is_wrong_wherever_the_key_changes_a_letter():
+    ctx = tiny_context(parrot(), texts=9)
+    found = measure(ctx, [4])
+    wrong = np.zeros(9)
+    for batch in ctx.batches:
+        wrong[batch.index.numpy()] = ((batch.cipher_ids != batch.plain_ids) & batch.mask).sum(1) / batch.mask.sum(1)
+    assert found.errors == pytest.approx(np.repeat(wrong[:, None], 4, axis=1))
+    trace = found.examples[4]
+    assert np.array_equal(trace.texts, np.repeat(trace.cipher_ids[None], 4, axis=0))
+    # A letter that its key leaves alone is right from the embedding on; any other is never right.
+    right = found.settled[:, 0].sum()
+    assert found.settled[:, 1:-1].sum() == 0
+    assert right + found.settled[:, -1].sum() == sum(len(set(text) & set(LETTERS)) for text in tiny_texts(9))
+
+
+def test_a_letter_settles_at_the_layer_from_which_it_stays_right():
+    model = parrot()
+    ctx = RunContext.open(model, data=["EEEE"], split="all")
+    (batch,) = ctx.batches
+    cipher, plain = int(batch.cipher_ids[0, 0]), model.to_single_token("E")
+    assert cipher != plain
+
+    def answer(symbol):
+        return lambda resid, hook: torch.eye(37, 64)[symbol].expand_as(resid)
+
+    # Right after layer 1, wrong after layer 2, right after layer 3: it stays right from 3 on.
+    hooks = [(f"blocks.{block}.hook_resid_post", answer(plain if block != 1 else cipher)) for block in range(3)]
+    with model.hooks(fwd_hooks=hooks):
+        found = measure(ctx, [0])
+    assert found.errors.tolist() == [[1, 0, 1, 0]]
+    row = found.settled[LETTERS.index("E")]
+    assert row.tolist() == [0, 0, 0, 1, 0]
+    assert found.settled.sum() == 1
+
+
+def test_the_last_exit_is_the_models_own_error(run_context):
+    result = EarlyExit(samples=24, examples=(0,)).run(run_context)
+    assert result.metrics["SER"] == pytest.approx(score(run_context.model, run_context.batches).errors.mean())
+    assert result.metrics["texts"] == 24
+    assert result.arrays["errors"].shape == (24, 3)
+
+
+class Liar(Alice):
+    """A model whose answer is not what its last layer decodes to."""
+
+    def forward(self, ids, *, soft=None):
+        return super().forward(ids, soft=soft).roll(1, dims=-1)
+
+
+def test_there_is_no_report_where_the_last_exit_is_not_the_models_answer(tiny_alice):
+    liar = Liar(tiny_alice.config).eval()
+    with pytest.raises(AliceError, match=r"the exit after the last layer differs .* so there is no report"):
+        EarlyExit(samples=5, examples=()).run(tiny_context(liar, texts=5))
+
+
+def test_several_models_share_one_figure():
+    ctx = tiny_context(tiny("base"), tiny("bijective", n_layers=3), texts=6)
+    result = EarlyExit(samples=6, examples=(1, 5)).run(ctx)
+    curves = [trace for trace in result.figures["error-by-layer"].figure.data if trace.mode == "lines+markers"]
+    assert [(trace.name, len(trace.y)) for trace in curves] == [("base", 3), ("bijective", 4)]
+    assert {"SER of base", "SER of bijective"} <= result.metrics.keys()
+    followed = [f"{number}-{model}" for model in ("base", "bijective") for number in (1, 5)]
+    assert [name for name in result.figures if name.startswith("text")] == [f"text-example-{one}" for one in followed]
+    keys = [name for name in result.figures if name.startswith("permutation")]
+    assert keys == ["permutation-example-1-bijective", "permutation-example-5-bijective"]
+    rows = result.tables["error-by-layer"].rows
+    assert [row[:2] for row in rows] == [("base", n) for n in range(3)] + [("bijective", n) for n in range(4)]
+
+
+def test_the_text_table_marks_what_changed():
+    model = parrot()
+    ctx = RunContext.open(model, data=["THE CAT."], split="all")
+    (batch,) = ctx.batches
+    first = int(batch.cipher_ids[0, 0])
+
+    def rename(resid, hook):
+        return torch.where(batch.cipher_ids[..., None] == first, torch.eye(37, 64)[model.to_single_token("T")], resid)
+
+    with model.hooks(fwd_hooks=[("blocks.2.hook_resid_post", rename)]):
+        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["text-example-0"]
+    rows = {row[0]: row for row in table.rows}
+    cipher = model.alphabet.decode(batch.cipher_ids[0].numpy())
+    assert rows["input"][2] == cipher
+    assert rows["2"][2:] == (cipher.lower(), "")
+    changed = "".join("T" if letter == cipher[0] else letter.lower() for letter in cipher)
+    assert rows["3"][2:] == (changed, f"{cipher[0]}:{cipher[0]}>T")
+
+
+def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bijective):
+    ctx = RunContext.open(bijective, data=tiny_texts(3), split="all")
+    result = EarlyExit(samples=3, examples=(2,)).run(ctx)
+    table = result.figures["permutation-example-2"].data
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    by_layer = [{row["cipher"]: row for row in rows if row["layer"] == layer} for layer in range(3)]
+    assert all(sorted(row["answer"] for row in key.values()) == list(LETTERS) for key in by_layer)
+    assert all(row["changed"] for row in by_layer[0].values())
+    for before, now in pairwise(by_layer):
+        assert all(now[letter]["changed"] == (now[letter]["answer"] != before[letter]["answer"]) for letter in LETTERS)
+    drawn = result.figures["permutation-example-2"].figure
+    for trace in drawn.data:
+        key = by_layer[int(trace.meta["step"])]
+        for plain, cipher in zip(trace.x, trace.y, strict=True):
+            assert key[cipher]["answer"] == plain
+            assert (trace.marker.color == "#111111") == (not key[cipher]["changed"])
+            assert trace.marker.symbol == ("square" if key[cipher]["plain"] == plain else "circle")
+    unseen = sum(not row["observed"] for row in by_layer[0].values())
+    assert len(drawn.layout.shapes) == unseen > 0
+
+
+def test_a_ciphertext_of_the_user_is_followed_without_a_verdict(run_context):
+    result = EarlyExit(samples=3, text="Uryyb, jbeyq! <b>").run(run_context)
+    (name,) = [name for name in result.tables if name.startswith("text")]
+    assert result.tables[name].rows[0][2] == "URYYB, JBEYQ! B"
+    assert name == "text-the-text-given"
+    assert {row[1] for row in result.tables[name].rows} == {None}
+
+
+def test_one_text_has_no_standard_error(tiny_alice):
+    result = EarlyExit(samples=1).run(tiny_context(tiny_alice, texts=1))
+    assert {row[3] for row in result.tables["error-by-layer"].rows} == {None}
+    assert "standard error" not in result.metrics
+
+
+def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
+    ctx = tiny_context(bijective, texts=3)
+    trace = follow_text(ctx, "HELLO, WORLD", encrypt=True)
+    assert bijective.alphabet.decode(trace.plain_ids) == "HELLO, WORLD"
+    cipher = bijective.alphabet.decode(trace.cipher_ids)
+    assert cipher != "HELLO, WORLD"
+    assert "".join(LETTERS[trace.key[LETTERS.index(c)]] if c in LETTERS else c for c in cipher) == "HELLO, WORLD"
+    assert cipher == bijective.alphabet.decode(follow_text(ctx, "HELLO, WORLD", encrypt=True).cipher_ids)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"samples": 0}, "leaves no text"),
+        ({"samples": 2, "examples": (2,)}, "no example 2 among 2 samples"),
+        ({"examples": (-1,)}, "no example -1"),
+        ({"encrypt": True}, "nothing to encrypt"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        EarlyExit(**options)
+
+
+def test_fewer_texts_than_examples_are_all_followed(tiny_alice):
+    result = EarlyExit(samples=2).run(tiny_context(tiny_alice, texts=9))
+    assert [name for name in result.tables if name.startswith("text")] == ["text-example-0", "text-example-1"]
+
+
+def test_an_example_beyond_the_corpus_is_an_error(run_context):
+    with pytest.raises(AliceError, match="no example 50 among 24 texts"):
+        EarlyExit(examples=(50,)).run(run_context)
+
+
+def test_it_keeps_the_rules_of_an_analysis(check_analysis):
+    check_analysis(EarlyExit, examples=(0,))

@@ -1,0 +1,133 @@
+"""Errors of letters against a model that confuses known letters."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from handmade import leave_letters_alone, reader
+from tiny import tiny
+from workbench import save_checkpoint, save_texts
+
+from alice.cli import main
+from alice.errors import AliceError
+from alice.model.config import VARIANTS
+from alice.plugins import RunContext
+from alice.plugins.builtin.letter_frequency import LetterFrequency
+from alice.plugins.builtin.letter_frequency.frequencies import lewand
+from alice.plugins.builtin.letter_frequency.measure import tally
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.reports.archive import read_run
+from alice.text.alphabet import LETTERS
+
+A, B, E, Q = (LETTERS.index(letter) for letter in "ABEQ")
+
+
+def context(*models, texts=("ABBA", "BEE. E")):
+    return RunContext.open(*models, data=list(texts), split="all")
+
+
+def test_a_model_that_reads_b_as_a_is_wrong_in_every_b(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    found = tally(context(reader(B="A")))
+    assert found.confusion[A, A] == 2
+    assert found.confusion[B, A] == 3
+    assert found.confusion[E, E] == 3
+    assert found.confusion.sum() == 8
+    assert found.mistakes.sum() == 3
+    assert found.wrong.ratio[[A, B, E]].tolist() == [0, 1, 0]
+    assert np.isnan(found.wrong.ratio[Q])
+    # All errors are B's, whatever the frequencies.
+    for frequencies, (excess, _) in ((lewand(), found.excess(lewand())), (found.frequencies, found.excess())):
+        assert excess[B] == pytest.approx(1 - frequencies[B])
+        assert excess[A] == pytest.approx(-frequencies[A])
+    assert found.excess(lewand())[1][B] == pytest.approx(0)
+    drawn = found.wrong.whole_draws[:, B] / found.wrong.whole_draws.sum(1)  # its share of the texts is uncertain, too
+    assert found.excess()[1][B] == pytest.approx(drawn.std(ddof=1))
+    assert np.isnan(found.excess()[1][A])  # it stands in one text only
+    assert found.frequencies[[A, B, E]].tolist() == [2 / 8, 3 / 8, 3 / 8]
+
+
+def test_an_answer_may_be_no_letter(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    found = tally(context(reader(B=" ")))
+    assert found.confusion[B, 26] == 3
+    result = LetterFrequency().run(context(reader(B=" ")))
+    assert result.tables["mistakes"].rows == (("B", "none", 3, 100.0, 100.0),)
+
+
+def test_the_papers_figure_by_hand(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    # A and B are always wrong, C and E never: their errors are shared as Lewand's frequencies of A and B.
+    result = LetterFrequency().run(context(reader(A="C", B="C"), texts=["ABBACCEE"]))
+    rows = {
+        row[0]: dict(zip(result.tables["letters"].columns, row, strict=True)) for row in result.tables["letters"].rows
+    }
+    assert rows["A"]["excess"] == pytest.approx(100 * 8.167 / (8.167 + 1.492) - 8.167)
+    assert rows["B"]["excess"] == pytest.approx(100 * 1.492 / (8.167 + 1.492) - 1.492)
+    assert rows["E"]["excess"] == pytest.approx(-12.702)
+    assert rows["A"]["own excess"] == rows["B"]["own excess"] == pytest.approx(25)
+    assert rows["Q"]["SER, %"] is rows["Q"]["excess"] is None
+    points, line = result.figures["excess-lewand"].figure.data
+    assert points.text == ("A", "B", "C", "E")
+    slope = (line.y[1] - line.y[0]) / (line.x[1] - line.x[0])
+    assert slope == pytest.approx(result.metrics["slope against English"])
+    assert result.metrics["letters wrong, %"] == 50
+    assert "4 of 8 letters wrong" in result.summary
+
+
+def test_a_model_without_errors_has_nothing_to_compare(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    result = LetterFrequency().run(context(reader()))
+    assert result.metrics["letters wrong"] == 0
+    assert "slope against English" not in result.metrics
+    assert "nothing to compare" in result.summary
+    assert result.tables["best-fit"].rows[0][2:] == (None,) * 5
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_letters_are_counted_as_they_stand_in_the_texts(variant):
+    found = tally(tiny_context(tiny(variant), texts=12))
+    counts = [sum(text.count(letter) for text in tiny_texts(12)) for letter in LETTERS]
+    assert found.characters.tolist() == counts
+    model = tiny_context(tiny(variant), texts=12)
+    wrong = 0
+    for batch in model.batches:
+        letters = batch.plain_ids <= 26  # A to Z are the first 26 ids, and no letter of a text is padding
+        wrong += int(((model.model(batch.cipher_ids).argmax(-1) != batch.plain_ids) & letters & batch.mask).sum())
+    assert found.mistakes.sum() == wrong > 0
+    if variant == "bijective":
+        assert found.confusion[:, 26].sum() == 0
+
+
+def test_several_models_have_a_figure_each():
+    result = LetterFrequency().run(tiny_context(tiny("base"), tiny("bijective"), texts=5))
+    assert {"excess-lewand-base", "excess-corpus-bijective", "confusion-bijective"} <= result.figures.keys()
+    assert [row[:2] for row in result.tables["best-fit"].rows][::2] == [
+        ("base", "English (Lewand 2000)"),
+        ("bijective", "English (Lewand 2000)"),
+    ]
+
+
+def test_no_samples_are_refused():
+    with pytest.raises(AliceError, match="leaves no text"):
+        LetterFrequency(samples=0)
+
+
+def test_it_keeps_the_rules_of_an_analysis(check_analysis):
+    check_analysis(LetterFrequency)
+
+
+def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for variant in ("base", "bijective"):
+        save_checkpoint(tmp_path / variant[:2], variant)
+    save_texts(tmp_path / "texts.txt")
+    arguments = ["--ckpt", "ba", "--ckpt", "bi", "--data", "texts.txt", "--split", "all", "--samples", "7"]
+    done = CliRunner().invoke(main, ["run", "letter-frequency", *arguments])
+    assert done.exit_code == 0, done.output
+    headline, report = done.stdout.splitlines()
+    assert headline.startswith("slope against English of ba: ")
+    stored = read_run(Path(report).parent).result
+    assert stored.metrics["texts"] == 7
+    assert {"excess-lewand-ba", "excess-corpus-bi", "confusion-bi"} <= stored.figures.keys()

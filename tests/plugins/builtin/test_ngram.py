@@ -1,0 +1,237 @@
+"""The n-gram analysis against answers that are known by other means."""
+
+from collections import Counter
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from tiny import tiny
+from workbench import save_checkpoint, save_texts
+
+from alice.cli import main
+from alice.errors import AliceError
+from alice.plugins import RunContext
+from alice.plugins.builtin.ngram import Ngram
+from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, compare
+from alice.plugins.builtin.ngram.readings import HELD_OUT, READERS, Readings, read
+from alice.plugins.builtin.ngram.report import report
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.reproduce.paper_ngrams import FINAL_SIMILARITY
+from alice.probes.tokens import split_texts
+from alice.reports.archive import read_run
+from alice.text.alphabet import ENGLISH, LETTERS, Alphabet
+
+pytestmark = pytest.mark.usefixtures("cache")
+QUICK = {"epochs": 1, "hidden": 8}
+
+
+def readings(plain, layers, alphabet=ENGLISH, variant="base"):
+    """Return readings of texts by hand: `layers` are the answers of each layer to each text, whoever reads."""
+    answers = np.array([np.concatenate(texts) for texts in layers], dtype=np.uint8)
+    owner = np.repeat(np.arange(len(plain)), [len(text) for text in plain])
+    ids = np.concatenate(plain).astype(np.uint8)
+    return Readings("mine", variant, alphabet, 3, len(plain), owner, ids, dict.fromkeys(READERS, answers))
+
+
+def encoded(*texts):
+    return [ENGLISH.encode(text) for text in texts]
+
+
+def in_pieces(text, size):
+    """Return a text with its pieces of a size in reverse order: n-grams within a piece stay, all others go."""
+    return np.concatenate([text[start : start + size] for start in range(0, len(text), size)][::-1])
+
+
+def planted():
+    """Return readings in which layer k gets n-grams right up to n = k: of texts in which no symbol comes twice."""
+    alphabet = Alphabet(LETTERS + "".join(map(chr, range(0x400, 0x400 + 150))))
+    rng = np.random.default_rng(0)
+    plain = [rng.permutation(np.arange(1, 169)) for _ in range(4)]
+    layers = [[np.zeros(168) for _ in plain], *([in_pieces(text, size) for text in plain] for size in range(1, 9))]
+    return readings(plain, layers, alphabet)
+
+
+def test_planted_layers_that_get_longer_ngrams_right_one_after_another_are_found():
+    compared = compare(planted(), 8, np.random.default_rng(0))
+    for found in compared.found.values():
+        assert found.layers.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+        assert found.trend == pytest.approx(1)
+        assert found.trend_interval == pytest.approx((1, 1))
+        assert found.draws.shape == (DRAWS, 9, 8)
+    by_text = compared.found["mlp", "texts"].cosine
+    assert by_text[:2, 0] == pytest.approx([0, 1])
+    # In pieces of 2, 84 of the 167 pairs are left; in pieces of 8, 21 of the 161 8-grams.
+    assert by_text[2, 1] == pytest.approx(84 / 167)
+    assert by_text[8, 7] == pytest.approx(21 / 161)
+    assert compared.found["mlp", "texts"].error.max() < 1e-9  # all texts are alike
+
+
+def test_perfect_answers_have_similarity_one_by_both_measures():
+    plain = encoded("HELLO, WORLD.", "THE CAT SAT.")
+    compared = compare(readings(plain, [plain, plain]), 8, np.random.default_rng(0))
+    assert all(found.cosine == pytest.approx(np.ones((2, 8))) for found in compared.found.values())
+    # No layer gains anything, so every n has layer 1: no order.
+    assert compared.found["exit", "corpus"].trend == 0
+
+
+def test_the_two_measures_are_what_they_say():
+    plain, guess = encoded("ABAB", "XY"), encoded("ABAC", "XY")
+    compared = compare(readings(plain, [guess] * 2), 2, np.random.default_rng(0))
+    # Pairs of the first text: (AB 2, BA 1) and (AB 1, BA 1, AC 1); the second is right.
+    assert compared.found["linear", "texts"].cosine[0, 1] == pytest.approx((3 / sqrt(15) + 1) / 2)
+    assert compared.found["linear", "corpus"].cosine[0, 1] == pytest.approx(4 / sqrt(24))
+    assert compared.found["linear", "texts"].error[0, 1] > 0
+
+
+def test_texts_without_ngrams_are_left_out_and_counted():
+    plain, guess = encoded("AB", "ABC"), encoded("AB", "ABD")
+    compared = compare(readings(plain, [guess] * 2), 8, np.random.default_rng(0))
+    assert compared.texts == [2, 2, 1]  # no text has 4-grams
+    assert compared.found["linear", "texts"].cosine[0] == pytest.approx([(1 + 2 / 3) / 2, 0.75, 0])
+    errors = compared.found["linear", "texts"].error[0]
+    assert np.isnan(errors).tolist() == [False, False, True]  # one text alone has none
+    result = report([compared], letters_only=False)
+    assert [row[6] is None for row in result.figures["linear-probe"].data.rows[:3]] == [False, False, True]
+    table = result.tables["texts"]
+    assert table.rows == (("mine", 1, 2, 0), ("mine", 2, 2, 0), ("mine", 3, 1, 1))
+
+
+def test_a_single_text_has_no_interval_and_says_so():
+    one = compare(
+        readings(encoded("A BEE SEES"), [[text] for text in encoded("ABEESEES  ", "A BEE SEES")]),
+        2,
+        np.random.default_rng(0),
+    )
+    result = report([one], letters_only=False)
+    assert {found.trend_interval for found in one.found.values()} == {None}
+    assert "(a single text has no interval)." in result.summary
+    assert result.metrics[f"95 % interval, {READERS['linear']}"] == "a single text has no interval"
+    assert all(row[-2:] == (None, None) for row in result.tables["gains"].rows)
+
+
+def test_letters_only_leaves_out_the_places_where_the_plaintext_has_none():
+    whole = readings(encoded("A B.", "C"), [encoded("AXB.", "."), encoded("A BC", "C")])
+    letters = whole.letters_only()
+    assert ENGLISH.decode(letters.plain) == "ABC"
+    assert [ENGLISH.decode(ids) for ids in letters.answers["exit"]] == ["AB.", "ABC"]
+    assert letters.owner.tolist() == [0, 0, 1]
+    assert len(whole.plain) == 5
+    with pytest.raises(AliceError, match="no text that was held out has a letter"):
+        compare(readings(encoded("..."), [encoded("...")]).letters_only(), 8, np.random.default_rng(0))
+
+
+def parrot():
+    """Return a model that answers every symbol with itself, whatever the layer: its blocks add nothing."""
+    model = tiny("base", d_model=64)
+    with torch.no_grad():
+        for weight in model.blocks.parameters():
+            weight.zero_()
+        model.embed.weight.copy_(torch.eye(37, 64))
+        model.head.unembed.weight.copy_(torch.eye(37, 64))
+        model.head.unembed.bias.zero_()
+    return model
+
+
+def cosine(one, other, n):
+    left, right = (Counter(zip(*(text[start:] for start in range(n)), strict=False)) for text in (one, other))
+    product = sum(count * right[ngram] for ngram, count in left.items())
+    return product / sqrt(sum(c * c for c in left.values()) * sum(c * c for c in right.values()))
+
+
+def test_the_exits_of_a_parrot_are_as_like_the_plaintext_as_the_ciphertext_is():
+    ctx = tiny_context(parrot(), texts=10)
+    _, held = split_texts(10, ctx.rng, held_out=HELD_OUT)
+    pairs = []
+    for batch in ctx.batches:
+        for index, cipher, plain in zip(
+            batch.index.tolist(), batch.cipher_ids.tolist(), batch.plain_ids.tolist(), strict=True
+        ):
+            if held[index]:
+                pairs.append(([i for i in cipher if i], [i for i in plain if i]))
+    result = Ngram(samples=10, **QUICK).run(ctx)
+    found = result.arrays["similarity-exit-texts"]
+    assert found.shape == (3, 8)
+    assert len(pairs) == result.metrics["texts"] == 4
+    for n in range(1, 9):
+        expected = np.mean([cosine(*pair, n) for pair in pairs])
+        assert found[:, n - 1] == pytest.approx([expected] * 3)
+
+
+def test_the_probes_are_trained_on_other_texts_and_read_what_is_there():
+    texts = tiny_texts(60)
+    found = read(RunContext.open(parrot(), data=texts, split="all"), epochs=12, hidden=16)
+    assert (found.texts, found.trained_on) == (24, 36)
+    _, held = split_texts(60, np.random.default_rng(0), held_out=HELD_OUT)
+    counted = [ENGLISH.decode(found.plain[found.owner == number]) for number in range(24)]
+    assert sorted(counted) == sorted(text for text, is_held in zip(texts, held, strict=True) if is_held)
+    # A key leaves spaces alone, so that one who sees the symbol knows them; letters it cannot know.
+    space = found.plain == ENGLISH.encode(" ")[0]
+    for reader in ("linear", "mlp"):
+        right = found.answers[reader] == found.plain
+        assert right[:, space].all()
+        assert right[:, ~space].mean() < 0.5
+
+
+def test_the_papers_figures_stand_beside_ours_where_it_has_them():
+    compared = compare(planted(), 8, np.random.default_rng(0))
+    rows = report([compared], letters_only=False).tables["last-layer"].rows
+    printed = {row[:2]: row[3:] for row in rows if row[0].startswith("paper")}
+    assert printed == {
+        ("paper's base", "linear"): FINAL_SIMILARITY["base", "linear"],
+        ("paper's base", "mlp"): FINAL_SIMILARITY["base", "mlp"],
+    }
+    dynamic = replace(compared, readings=replace(compared.readings, variant="dynamic"))
+    rows = report([dynamic], letters_only=False).tables["last-layer"].rows
+    assert [row[0] for row in rows] == ["mine"] * len(READERS) * len(MEASURES)
+
+
+def test_the_report_says_where_each_n_gains_most_and_how_sure_that_is():
+    result = report([compare(planted(), 8, np.random.default_rng(0))], letters_only=False)
+    assert result.headline_metric() == ("Spearman, linear probe", pytest.approx(1))
+    assert result.tables["gains"].rows[0] == ("mine", "linear", "texts", *range(1, 9), 1, 1, 1)
+    figure = result.figures["linear-probe"]
+    assert len(figure.data.rows) == 2 * 9 * 8
+    left, right = figure.figure.data[:16:8]
+    assert right.y == pytest.approx(np.diff(left.y))
+    assert (left.xaxis, right.xaxis) == ("x", "x2")
+
+
+def test_models_with_other_lengths_of_texts_share_the_tables():
+    short = compare(readings(encoded("AB"), [encoded("AB")] * 2), 8, np.random.default_rng(0))
+    result = report([compare(planted(), 8, np.random.default_rng(0)), short], letters_only=True)
+    assert result.tables["gains"].rows[-1][3:11] == (1, 1, *[None] * 6)
+    assert {"linear-probe-mine", "MLP-probe-mine--2", "early-exit-mine--2"} <= result.figures.keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"samples": 1}, "samples=1 leaves no text"),
+        ({"longest": 0}, "longest=0 is no length"),
+        ({"longest": 13}, "choose 1 to 12"),
+        ({"epochs": 0}, "there is no probe"),
+        ({"hidden": 0}, "there is no probe"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        Ngram(**options)
+
+
+def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
+    for variant in ("base", "bijective"):
+        save_checkpoint(tmp_path / variant, variant)
+    save_texts(tmp_path / "texts.txt", 12)
+    monkeypatch.chdir(tmp_path)
+    data = ("--ckpt", "./base", "--ckpt", "./bijective", "--data", "texts.txt", "--split", "all", "--out", "out")
+    done = CliRunner().invoke(main, ["run", "ngram", *data, "--characters", "letters", "--epochs", "1"])
+    assert done.exit_code == 0, done.output
+    (folder,) = {file.parent for file in (tmp_path / "out").rglob("result.json")}
+    assert "places where the plaintext has a letter" in read_run(folder).result.summary
+
+
+def test_it_keeps_the_rules_of_an_analysis(check_analysis):
+    check_analysis(Ngram, variants=("dynamic",), longest=2, **QUICK)  # the others are read above

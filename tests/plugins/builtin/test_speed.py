@@ -1,0 +1,213 @@
+"""The speed analysis with a clock that the tests hold, so that every figure is known."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from tiny import tiny
+from workbench import save_checkpoint, save_texts
+
+from alice import timing
+from alice.cli import main
+from alice.errors import AliceError
+from alice.model import heads
+from alice.plugins import RunContext
+from alice.plugins.builtin.solver_runs import ciphertexts, solve_all
+from alice.plugins.builtin.speed import Speed
+from alice.plugins.builtin.speed.measure import Timing, read_once, time_models
+from alice.plugins.builtin.speed.report import cores_of, share_of, speeds_of
+from alice.plugins.builtin.speed.solvers import compare
+from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.reports.archive import fingerprint
+from alice.solving.evaluate import score
+from alice.text.alphabet import LETTERS
+
+NO_TIME = {"training": None, "climbs": 1, "seconds": 0}
+QUICK = {"rounds": 1, "classical": 2, "climbs": 1, "training_texts": 20}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by a second whenever anybody looks at it; a thread has half a core meanwhile."""
+    ticks, half_ticks = count(), count()
+    monkeypatch.setattr(timing, "now", lambda: float(next(ticks)))
+    monkeypatch.setattr(timing, "processor_now", lambda: next(half_ticks) / 2)
+    monkeypatch.setattr(timing, "cores", lambda: 1)
+
+
+def letters_in(texts):
+    return sum(letter in LETTERS for text in texts for letter in text)
+
+
+@pytest.mark.parametrize("variant", ["base", "dynamic"])
+def test_letters_per_second_are_letters_over_the_seconds_of_the_calls(clock, variant):
+    texts = tiny_texts(7)
+    ctx = RunContext.open(tiny(variant), data=texts, split="all")
+    one_by_one, batches = Timing(ctx, True, 1), Timing(ctx, False, 1)
+    for found in (one_by_one, batches):
+        found.take_turn()
+        found.take_turn()
+    # A call without an assignment looks at the clock twice: it takes one second.
+    assert speeds_of(one_by_one).median == letters_in(texts) / 7
+    assert speeds_of(batches).median == letters_in(texts) / len(ctx.batches)
+    assert one_by_one.last.characters == sum(map(len, texts))
+    assert share_of(one_by_one) is None
+    assert cores_of(one_by_one) == 0.5
+
+
+def test_the_share_of_the_assignment_is_that_of_the_function_that_the_head_calls(clock, monkeypatch):
+    calls = []
+    assign = heads.assign
+    monkeypatch.setattr(heads, "assign", lambda scores: calls.append(len(scores)) or assign(scores))
+    found = Timing(tiny_context(tiny("bijective"), texts=5), True, 1)
+    found.take_turn()
+    # The watch of the whole starts, that of the assignment starts and stops, that of the whole stops: 1 of 3 seconds.
+    assert found.seconds == [15.0]
+    assert share_of(found) == pytest.approx(1 / 3)
+    assert calls == [1] * 5
+
+
+def test_the_assignment_and_the_threads_are_as_before_even_if_a_model_fails(monkeypatch):
+    model = tiny("bijective")
+    before = heads.assign, torch.get_num_threads()
+    monkeypatch.setattr(model, "forward", lambda *args, **kwargs: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Timing(tiny_context(model, texts=2), True, before[1] + 1).take_turn()
+    assert (heads.assign, torch.get_num_threads()) == before
+
+
+def test_one_text_at_a_time_and_batches_give_the_models_own_errors(model):
+    ctx = tiny_context(model, texts=9)
+    expected = sorted(score(model, ctx.batches).errors)
+    for single in (True, False):
+        assert sorted(read_once(ctx, single=single).errors) == pytest.approx(expected)
+
+
+def test_all_settings_take_turns_and_no_round_begins_when_the_time_is_up(clock, monkeypatch):
+    monkeypatch.setattr(timing, "cores", lambda: 2)
+    turns = []
+    monkeypatch.setattr(
+        Timing, "take_turn", lambda self: turns.append((self.ctx.checkpoint, self.single, self.threads))
+    )
+    ctx = tiny_context(tiny("base"), tiny("bijective"), texts=2)
+    time_models(ctx, rounds=2, seconds=100)
+    order = [(name, single, n) for name in ("base", "bijective") for single in (True, False) for n in (1, 2)]
+    assert turns == order * 2
+    turns.clear()
+    time_models(ctx, rounds=9, seconds=0)
+    assert turns == order
+
+
+def test_a_round_that_would_take_too_long_has_fewer_texts(clock):
+    ctx = RunContext.open(tiny("base"), data=["ABC DEF."] * 20, split="all")
+    # One by one a text takes a second and all of them 20; the one batch takes 1.
+    whole, part, least = (time_models(ctx, rounds=1, seconds=seconds) for seconds in (21, 10.5, 0))
+    assert [len(found[0].last.errors) for found in (whole, part, least)] == [20, 10, 1]
+    assert all(len(found[0].last.errors) == len(found[1].last.errors) for found in (whole, part, least))
+    told = Speed(rounds=1, seconds=0, classical=0).run(ctx).caveats[0]
+    assert told.startswith("The models read 1 of 20 texts")
+
+
+def test_a_solver_gets_no_further_text_when_its_time_is_up(clock):
+    texts = [("ABC D.", "XYZ W."), ("AB", "XY"), ("A", "X"), ("B", "Y")]
+    whole = solve_all(lambda text: "XYZ Q."[: len(text)], texts, name="mine")
+    assert whole.errors.tolist() == [1 / 6, 0, 0, 1]
+    assert whole.letters.tolist() == [4, 2, 1, 1]
+    assert whole.speed == 8 / 4
+    short = solve_all(lambda text: text, texts, name="mine", seconds=1)
+    assert len(short.errors) == 2
+
+
+def test_all_solvers_get_the_ciphertexts_of_the_context_in_order():
+    texts = tiny_texts(6)
+    ctx = RunContext.open(tiny("base"), data=texts, split="all")
+    pairs = ciphertexts(ctx)
+    assert [plain for _, plain in pairs] == texts
+    assert all(cipher != plain and len(cipher) == len(plain) for cipher, plain in pairs)
+    model, *_ = compare(ctx, ctx, **NO_TIME).solved
+    assert model.errors == pytest.approx(score(ctx.model, ctx.batches).errors)
+
+
+def test_a_solver_that_is_not_there_is_said_to_be_missing(monkeypatch):
+    monkeypatch.setattr("alice.solving.installed.has_subbreaker", lambda: False)
+    ctx = tiny_context(tiny("base"), texts=2)
+    found = compare(ctx, ctx, **NO_TIME)
+    assert [one.kind for one in found.solved] == ["model"]
+    assert "beam is not here: no text of the training side is left" in found.missing[0]
+    assert "hill-climbing is not here: no text of the training side is left" in found.missing[1]
+    assert "pip install 'alice-interp[solvers]'" in found.missing[2]
+
+
+def test_a_model_of_another_alphabet_is_left_out_of_the_comparison():
+    ctx = tiny_context(tiny("base"), tiny("bijective", symbols=LETTERS + " ."), texts=2)
+    found = compare(ctx, ctx, **NO_TIME)
+    assert [one.solver for one in found.solved if one.kind == "model"] == ["base"]
+    assert "bijective has another alphabet" in found.missing[0]
+
+
+def test_the_report_has_a_row_for_each_setting_and_solver(clock):
+    result = Speed(samples=12, seconds=1000, **QUICK).run(tiny_context(tiny("base"), tiny("bijective"), texts=60))
+    assert [row[0] for row in result.tables["models"].rows] == ["base", "base", "bijective", "bijective"]
+    assert [row[7] for row in result.tables["models"].rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
+    assert [row[0] for row in result.tables["solvers"].rows][:4] == ["base", "bijective", "beam", "hill-climbing"]
+    assert [row[1] for row in result.tables["solvers"].rows][:4] == [None, None, 20, 20]
+    assert result.headline_metric()[0] == "letters/s of base, batches, 1 core"
+    assert any("one thread had only 0.50 of a core" in caveat for caveat in result.caveats)
+    assert "makes at most 1 climb a text" in result.tables["solvers"].caption
+
+
+def test_texts_can_be_joined_to_ciphers_of_one_length(clock):
+    result = Speed(samples=24, length=100, seconds=1000, **{**QUICK, "classical": 0}).run(
+        tiny_context(tiny("base"), texts=24)
+    )
+    whole = " ".join(tiny_texts(24))
+    assert result.metrics["texts"] == len(whole) // 100
+    assert set(result.tables) == {"models", "paper"}
+    batch = result.tables["models"].rows[1][1]
+    assert batch == pytest.approx(len(whole) // 100)  # all of one length, so all in one batch
+
+
+def test_a_length_that_a_model_cannot_read_is_refused(run_context):
+    with pytest.raises(AliceError, match="base reads at most 320 characters"):
+        Speed(length=321).run(run_context)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"samples": 0}, "samples=0 leaves nothing"),
+        ({"rounds": 0}, "rounds=0 leaves nothing"),
+        ({"training_texts": 0}, "training_texts=0 leaves nothing"),
+        ({"seconds": -1.0}, "no time"),
+        ({"seconds": float("nan")}, "no time"),
+        ({"length": 0}, "length=0 leaves no text"),
+        ({"classical": -1}, "no number of texts"),
+        ({"climbs": 0}, "out of range"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        Speed(**options)
+
+
+def test_but_for_the_clock_it_keeps_the_rules_of_an_analysis(clock, check_analysis):
+    check_analysis(Speed, variants=("bijective",), rounds=1, seconds=1e6, classical=0)
+
+
+def test_but_for_the_clock_two_runs_with_solvers_are_alike(clock):
+    ctx = tiny_context(tiny("bijective"), texts=30)
+    first, second = (fingerprint(Speed(samples=5, **QUICK).run(ctx)) for _ in range(2))
+    assert first == second
+
+
+def test_it_runs_from_the_command_line(tmp_path):
+    save_checkpoint(tmp_path / "model")
+    file = save_texts(tmp_path / "texts.txt", 40)
+    options = ("--ckpt", tmp_path / "model", "--data", file, "--split", "all", "--out", tmp_path / "runs")
+    few = ("--samples", 4, "--rounds", 2, "--classical", 1, "--climbs", 1)
+    result = CliRunner().invoke(main, [str(word) for word in ("run", "speed", *options, *few)])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("letters/s, batches, 1 core: ")
+    assert np.isfinite(float(result.stdout.partition(": ")[2].split()[0].replace(",", "")))
