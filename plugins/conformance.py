@@ -27,7 +27,7 @@ from alice.plugins.runner import compute
 from alice.plugins.sample import SampleBatches
 from alice.plugins.store_room import FOLDER_VARIABLE
 from alice.reports import Result
-from alice.reports.archive import fingerprint, read_run, write_run
+from alice.reports.archive import fingerprint, read_report, write_result
 from alice.reports.html import render_report
 from alice.text.batches import Batch
 
@@ -112,8 +112,8 @@ def check_repeats(analysis: Analysis, ctx: RunContext) -> Result:
 def check_serialises(result: Result) -> None:
     """See that the result can be stored, read back as it was, and shown."""
     with tempfile.TemporaryDirectory() as folder:
-        write_run(folder, result, {})
-        again = read_run(Path(folder))
+        write_result(folder, result, {})
+        again = read_report(Path(folder))
     _demand(fingerprint(again.result) == fingerprint(result), f"{result.title}: the stored result is another")
     _demand("<html" in render_report(again), f"{result.title}: the report is no page")
 

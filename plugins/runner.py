@@ -1,12 +1,9 @@
 """Runs one analysis: times it, stamps where its result comes from, stores it and has its report written."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from time import perf_counter
 
@@ -20,12 +17,7 @@ from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.manager import Plugin
 from alice.plugins.models import NamedModel
-from alice.reports import Result
-from alice.reports.archive import StoredRun
-from alice.reports.html import write_report
-from alice.reports.publish import publish
-
-LONGEST_NAME = 100
+from alice.reports import Report, Result
 
 
 class AnalysisFailedError(AliceError):
@@ -43,28 +35,31 @@ def run_analysis(
     out: Path | str = "runs",
     plugin: Plugin | None = None,
     standalone: bool = False,
-) -> StoredRun:
-    """Run an analysis and return its result as it now lies in a new folder of `out`.
+) -> Report:
+    """Run an analysis and store its report in a new folder of `out`.
 
     Args:
         analysis: the analysis with its options.
         ctx: the models and texts.
-        out: folder of all runs.
+        out: folder of all reports.
         plugin: who provides the analysis, for provenance.
-        standalone: whether the report holds its drawing script, so that it can be sent around alone.
+        standalone: whether the page holds its drawing script, so that it can be sent around alone.
 
     """
-    ctx, out = _untouched(ctx), Path(out)
     with _told_in_one_line(analysis):
-        _check_writable(out)  # now, not after hours of computing
-        json.dumps(provenance.describe(analysis, ctx, plugin))  # for the same reason
+        _check_writable(Path(out))  # now, not after hours of computing
+        return analyse(analysis, ctx, plugin=plugin).save(out, standalone=standalone)
+
+
+def analyse(analysis: Analysis, ctx: RunContext, *, plugin: Plugin | None = None) -> Report:
+    """Run an analysis and return its report, which is stored nowhere yet."""
+    ctx = _untouched(ctx)
+    with _told_in_one_line(analysis):
+        json.dumps(provenance.describe(analysis, ctx, plugin))  # refuse now what could not be written afterwards
         started = perf_counter()
         result = compute(analysis, ctx)
         about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(perf_counter() - started)
-        run = publish(_new_folder(out, analysis, ctx), result, about)
-        if standalone:
-            write_report(run, standalone=True)
-        return run
+    return Report(result, about)
 
 
 def compute(analysis: Analysis, ctx: RunContext) -> Result:
@@ -138,20 +133,3 @@ def _untouched(ctx: RunContext) -> RunContext:
     """Return the context with nothing read yet, so that provenance tells what this analysis has read."""
     texts = ctx.texts.anew() if ctx.texts is not None else None
     return replace(ctx, texts=texts, others=tuple(_untouched(other) for other in ctx.others))
-
-
-def _new_folder(out: Path, analysis: Analysis, ctx: RunContext) -> Path:
-    """Return a folder that is not there yet: analysis, checkpoints and the time to the second, numbered if need be."""
-    models = [_safe(one.checkpoint) for one in ctx.each if one.named_model is not None]
-    name = "-".join([analysis.name, *(["+".join(models)] if models else [])])[:LONGEST_NAME]
-    folder = out / f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    return next(path for path in _numbered(folder) if not path.exists())
-
-
-def _numbered(folder: Path) -> Iterator[Path]:
-    yield folder
-    yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("._") or "model"

@@ -1,5 +1,8 @@
-"""What an analysis found, as data; and the pages that show it. Knows no torch and no model."""
+"""What an analysis found, as data, and the pages that show it. Knows neither torch nor a model."""
 
+from alice.reports.archive import Report as Report
 from alice.reports.result import Figure as Figure
+from alice.reports.result import Metric as Metric
 from alice.reports.result import Result as Result
 from alice.reports.result import Table as Table
+from alice.reports.result import model_key as model_key

@@ -5,7 +5,8 @@ refused with a sentence. The same result and provenance give the same bytes.
 """
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,27 +14,83 @@ from typing import Any
 from alice.errors import AliceError
 from alice.files import atomic_write
 from alice.reports import array_file, encoding
-from alice.reports.result import Figure, Result, Table
+from alice.reports.checks import Array
+from alice.reports.result import Figure, Metric, Result, Table
 
 RESULT = "result.json"
 ARRAYS = "arrays.npz"
 FORMAT = "alice-interp result"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
-class StoredRun:
-    """A result as it lies in a folder, with where it came from."""
+class Report:
+    """A result with its provenance: what `alice.run` returns, what `save` writes, what a report folder holds."""
 
-    folder: Path
-    """Folder of the run."""
     result: Result
     """What was found."""
     provenance: Mapping[str, Any]
     """How: analysis, checkpoint, data, seed, options, versions, plugin, machine, duration, time."""
+    folder: Path | None = None
+    """Where it is stored, if it is."""
+
+    @property
+    def title(self) -> str:
+        """Heading of the report."""
+        return self.result.title
+
+    @property
+    def summary(self) -> str:
+        """What it shows, in words."""
+        return self.result.summary
+
+    @property
+    def metrics(self) -> Sequence[Metric]:
+        """Single numbers, texts or truth values."""
+        return self.result.metrics
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Tables by name."""
+        return self.result.tables
+
+    @property
+    def figures(self) -> Mapping[str, Figure]:
+        """Figures by name."""
+        return self.result.figures
+
+    @property
+    def arrays(self) -> Mapping[str, Array]:
+        """Arrays by name."""
+        return self.result.arrays
+
+    def metric(self, name: str, model: str | None = None) -> Metric:
+        """Return a metric by name; `model` may be left out if only one has it."""
+        return self.result.metric(name, model)
+
+    def figure(self, name: str, model: str = "") -> Figure:
+        """Return a figure by name, and by model if it is of one."""
+        return self.result.figure(name, model)
+
+    def array(self, name: str, model: str = "") -> Array:
+        """Return an array by name, and by model if it is of one."""
+        return self.result.array(name, model)
+
+    def save(self, out: Path | str = "runs", *, standalone: bool = False) -> "Report":
+        """Write the report into a new folder of `out`, with its page, and add it to the gallery there."""
+        from alice.reports.publish import publish
+
+        return publish(self, out, standalone=standalone)
+
+    @property
+    def stored_in(self) -> Path:
+        """The folder of a stored report."""
+        if self.folder is None:
+            raise AliceError("this report is not stored yet; call save() first")
+        return self.folder
 
 
-def write_run(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
+def write_result(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -> Report:
     """Write a result into an existing folder; `result.json` comes last, so where it is, all is."""
     folder = Path(folder)
     packed = array_file.pack(result.arrays)
@@ -42,15 +99,15 @@ def write_run(folder: Path | str, result: Result, provenance: Mapping[str, Any])
         file.write(packed)
     with atomic_write(folder / RESULT) as file:
         file.write(encoding.write_json(document))
-    return StoredRun(folder, result, encoding.decode(document["provenance"]))
+    return Report(result, encoding.decode(document["provenance"]), folder)
 
 
-def read_run(folder: Path | str) -> StoredRun:
-    """Read a run from its folder."""
+def read_report(folder: Path | str) -> Report:
+    """Read a report from its folder."""
     return _read(Path(folder), with_arrays=True)
 
 
-def read_without_arrays(folder: Path | str) -> StoredRun:
+def read_without_arrays(folder: Path | str) -> Report:
     """Read a run but for its arrays, which no page shows."""
     return _read(Path(folder), with_arrays=False)
 
@@ -61,14 +118,15 @@ def fingerprint(result: Result) -> str:
     return hashlib.sha256(encoding.write_json(_document(result, {}, packed)).encode()).hexdigest()
 
 
-def _read(folder: Path, *, with_arrays: bool) -> StoredRun:
+def _read(folder: Path, *, with_arrays: bool) -> Report:
     path = folder / RESULT
     document = _parse(path)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise AliceError(f"{path} is no result of alice-interp; name the folder of a run")
     if document.get("version") != VERSION:
         raise AliceError(
-            f"{path} has version {document.get('version')!r:.60} of the format, not {VERSION}; upgrade the program"
+            f"{path} has version {document.get('version')!r:.60} of the format and this program reads version "
+            f"{VERSION}; run the analysis again, or upgrade the program if the file is newer"
         )
     try:
         arrays = array_file.read(folder / ARRAYS, document["arrays_sha256"]) if with_arrays else {}
@@ -80,7 +138,7 @@ def _read(folder: Path, *, with_arrays: bool) -> StoredRun:
         raise AliceError(f"{path} is damaged or was made by a newer version: {_sentence(error)}") from error
     if not isinstance(provenance, dict):
         raise AliceError(f"{path} is damaged: its provenance is no object")
-    return StoredRun(folder, result, provenance)
+    return Report(result, provenance, folder)
 
 
 def _parse(path: Path) -> Any:
@@ -108,33 +166,35 @@ def _document(result: Result, provenance: Mapping[str, Any], arrays_sha256: str)
             "title": result.title,
             "summary": result.summary,
             "caveats": list(result.caveats),
-            "metrics": {name: encoding.encode(value, name) for name, value in result.metrics.items()},
+            "metrics": [_metric_document(metric) for metric in result.metrics],
             "headline": result.headline,
             "tables": {name: _table_document(table) for name, table in result.tables.items()},
-            "figures": {name: _figure_document(figure, name) for name, figure in result.figures.items()},
+            "figures": {name: _figure_document(figure) for name, figure in result.figures.items()},
         },
         "arrays_sha256": arrays_sha256,
         "provenance": encoding.encode(provenance, "the provenance"),
     }
 
 
+def _metric_document(metric: Metric) -> dict[str, Any]:
+    return {name: encoding.encode(value, metric.name) for name, value in vars(metric).items()}
+
+
 def _table_document(table: Table) -> dict[str, Any]:
     return {
         "columns": list(table.columns),
+        "labels": dict(table.labels),
         "caption": table.caption,
         "monospace": list(table.monospace),
         "rows": [encoding.encode(row, "a table") for row in table.rows],
     }
 
 
-def _figure_document(figure: Figure, name: str) -> dict[str, Any]:
-    drawn, where = figure.figure, f"the figure {name!r}"
+def _figure_document(figure: Figure) -> dict[str, Any]:
     return {
         "caption": figure.caption,
         "table": None if figure.data is None else _table_document(figure.data),
-        "traces": [encoding.encode(trace.to_plotly_json(), where) for trace in drawn.data],
-        "layout": encoding.encode(drawn.layout.to_plotly_json(), where),
-        "frames": [encoding.encode(frame.to_plotly_json(), where) for frame in drawn.frames],
+        "plotly": json.loads(figure.json),
     }
 
 
@@ -143,19 +203,23 @@ def _result(document: dict[str, Any], arrays: Mapping[str, Any]) -> Result:
     tables, figures, metrics = fields.pop("tables"), fields.pop("figures"), fields.pop("metrics")
     return Result(
         **fields,  # an unknown field is a TypeError
-        metrics={name: encoding.decode(value) for name, value in metrics.items()},
+        metrics=[_metric(metric) for metric in metrics],
         tables={name: _table(table) for name, table in tables.items()},
-        figures={name: _figure(**figure) for name, figure in figures.items()},
+        figures={name: _figure(figure) for name, figure in figures.items()},
         arrays=arrays,
     )
+
+
+def _metric(document: dict[str, Any]) -> Metric:
+    return Metric(**{name: encoding.decode(value) for name, value in document.items()})
 
 
 def _table(document: dict[str, Any]) -> Table:
     return Table(**{**document, "rows": [encoding.decode(row) for row in document["rows"]]})
 
 
-def _figure(*, caption: str, table: dict[str, Any] | None, traces: Any, layout: Any, frames: Any) -> Figure:
+def _figure(document: dict[str, Any]) -> Figure:
     import plotly.graph_objects as go
 
-    drawn = go.Figure(data=encoding.decode(traces), layout=encoding.decode(layout), frames=encoding.decode(frames))
-    return Figure(drawn, caption, None if table is None else _table(table))
+    caption, table, drawn = (document[name] for name in ("caption", "table", "plotly"))
+    return Figure(go.Figure(drawn), caption, None if table is None else _table(table))

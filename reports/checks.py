@@ -18,7 +18,8 @@ Array = npt.NDArray[Any]
 Checked = TypeVar("Checked")
 
 LONGEST_NAME = 80
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(@[A-Za-z0-9_.-]+)?")
+_COLUMN = re.compile(r"[a-z][a-z0-9_]*")
 _ARRAY_KINDS = "biufcUSMm"
 """Kinds of numpy arrays that are stored without pickle: truth, numbers, text, bytes and times."""
 
@@ -37,6 +38,17 @@ def name(value: object, where: str) -> str:
         raise AliceError(
             f"{where} has the name {given[:LONGEST_NAME]!r}; names begin with a letter and have at most {LONGEST_NAME} "
             "letters, digits, '_', '-' or '.'"
+        )
+    return given
+
+
+def column(value: object) -> str:
+    """Return the machine name of a column."""
+    given = text(value, "the name of a column")
+    if not _COLUMN.fullmatch(given) or len(given) > LONGEST_NAME:
+        raise AliceError(
+            f"a table has the column {given[:LONGEST_NAME]!r}; a column's name has small letters, digits and '_', "
+            "and `labels` says what to show instead"
         )
     return given
 
@@ -61,6 +73,14 @@ def scalar(value: object, where: str) -> Scalar:
         return float(value)
     _refuse_tensor(value, where)
     raise AliceError(f"{where} is {_kind(value)}; give an int, a float, a str or a bool")
+
+
+def number(value: object, where: str) -> int | float:
+    """Return a number as the plain Python type."""
+    plain = scalar(value, where)
+    if isinstance(plain, bool | str):
+        raise AliceError(f"{where} is {_kind(value)}; give a number")
+    return plain
 
 
 def cell(value: object, where: str) -> Cell:

@@ -14,7 +14,6 @@ from alice.files import atomic_write
 from alice.reports import page
 from alice.reports.archive import RESULT, read_without_arrays
 from alice.reports.html import INDEX, REPORT
-from alice.reports.number_text import shown
 from alice.reports.provenance import analysis_of, date_of, model_of
 from alice.reports.thumbnail import sketch
 
@@ -131,7 +130,7 @@ def _entry(folder: Path) -> Entry:
 def _read_entry(folder: Path, changed: int, size: int) -> Entry:
     """Read a run; time and size of its file are there to notice that it changed."""
     run = read_without_arrays(folder)
-    name, value = run.result.headline_metric() or ("", "")
+    metric = run.result.headline_metric()
     pictures = (sketch(figure.figure) for figure in run.result.figures.values())
     return Entry(
         name=folder.name,
@@ -139,8 +138,8 @@ def _read_entry(folder: Path, changed: int, size: int) -> Entry:
         analysis=analysis_of(run.provenance),
         model=model_of(run.provenance),
         date=date_of(run.provenance),
-        metric=name,
-        value=shown(value),
+        metric=metric.label if metric else "",
+        value=str(metric) if metric else "",
         picture=next((picture for picture in pictures if picture), ""),
     )
 

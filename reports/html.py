@@ -8,10 +8,10 @@ from typing import Any
 
 from alice.files import atomic_write
 from alice.reports import page, plotly_script, theme
-from alice.reports.archive import StoredRun
+from alice.reports.archive import Report
 from alice.reports.checks import Cell
 from alice.reports.csv_text import figure_csv, table_csv
-from alice.reports.number_text import is_number, shown, shown_column
+from alice.reports.number_text import is_number, shown_column, shown_with_error
 from alice.reports.plot_json import figure_json, script_json
 from alice.reports.provenance import analysis_of, date_of, model_of
 from alice.reports.result import Figure, Result, Table
@@ -28,13 +28,13 @@ CONTENTS_FROM = 4
 """Figures and tables from which a list of contents helps."""
 
 
-def write_report(run: StoredRun, *, out: Path | None = None, standalone: bool = False) -> Path:
+def write_report(run: Report, *, out: Path | None = None, standalone: bool = False) -> Path:
     """Write the page of a run as `report.html` in its folder, or elsewhere, and return where.
 
     A standalone page holds the drawing script; otherwise the script is put beside the folder of the run, once for all.
     """
-    path = run.folder / REPORT if out is None else out
-    library = run.folder.absolute().parent
+    path = run.stored_in / REPORT if out is None else out
+    library = run.stored_in.absolute().parent
     linked = (library / INDEX).is_file()
     text = render_report(run, address=None if standalone else _relative(library, path), linked=linked)
     with atomic_write(path) as file:
@@ -44,7 +44,7 @@ def write_report(run: StoredRun, *, out: Path | None = None, standalone: bool = 
     return path
 
 
-def render_report(run: StoredRun, *, address: str | None = "..", linked: bool = True) -> str:
+def render_report(run: Report, *, address: str | None = "..", linked: bool = True) -> str:
     """Return the page of a run, by default for its own folder.
 
     `address` leads to the folder of the gallery, None makes the page standalone; `linked` says whether it names the
@@ -91,21 +91,22 @@ def _relative(folder: Path, path: Path) -> str:
 
 def _metric_parts(result: Result) -> list[dict[str, Any]]:
     headline = result.headline_metric()
+    several = len({metric.model for metric in result.metrics if metric.model}) > 1
     return [
         {
-            "name": name,
-            "shown": shown(value),
-            "exact": str(value),
-            "headline": headline is not None and name == headline[0],
-            "long": len(shown(value)) > LONG_TEXT,
+            "name": f"{metric.label}, {metric.model}" if several and metric.model else metric.label,
+            "shown": str(metric),
+            "exact": str(metric.value),
+            "headline": metric is headline,
+            "long": len(str(metric)) > LONG_TEXT,
         }
-        for name, value in result.metrics.items()
+        for metric in result.metrics
     ]
 
 
 def _figure_parts(name: str, figure: Figure) -> dict[str, Any]:
     caption = figure.caption or f"{_words(name)}."
-    page_data = {**figure_json(figure.figure), "csv": figure_csv(figure)}
+    page_data = {**figure_json(figure.json), "csv": figure_csv(figure)}
     identifier = f"figure-{name}"
     return {
         "id": identifier,
@@ -120,11 +121,18 @@ def _figure_parts(name: str, figure: Figure) -> dict[str, Any]:
 def _table_parts(name: str, table: Table) -> dict[str, Any]:
     rows = tuple(table.rows)
     caption = table.caption or f"{_words(name)}."
-    columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)
-    numeric = [_all_numbers(cells) for cells in columns]
-    shown_cells = [
-        _column_parts(cells[:ROWS_SHOWN], number=number, mono=column in table.monospace)
-        for column, cells, number in zip(table.columns, columns, numeric, strict=True)
+    cells = dict(zip(table.columns, list(zip(*rows, strict=True)) or [()] * len(table.columns), strict=True))
+    errors = {f"{column}_error" for column in table.columns} & set(table.columns)
+    shown_columns = [column for column in table.columns if column not in errors]
+    numeric = {column: _all_numbers(cells[column]) for column in shown_columns}
+    parts = [
+        _column_parts(
+            cells[column][:ROWS_SHOWN],
+            cells.get(f"{column}_error", ())[:ROWS_SHOWN],
+            number=numeric[column],
+            mono=column in table.monospace,
+        )
+        for column in shown_columns
     ]
     return {
         "id": f"table-{name}",
@@ -132,20 +140,29 @@ def _table_parts(name: str, table: Table) -> dict[str, Any]:
         "name": _words(name),
         "caption": caption,
         "alt": f"Table: {caption}",
-        "columns": [{"name": column, "number": number} for column, number in zip(table.columns, numeric, strict=True)],
-        "rows": list(zip(*shown_cells, strict=True)),
+        "columns": [{"name": table.label(column), "number": numeric[column]} for column in shown_columns],
+        "rows": list(zip(*parts, strict=True)),
         "hidden_rows": max(0, len(rows) - ROWS_SHOWN),
         "json": script_json({"csv": table_csv(table)}),
     }
 
 
-def _column_parts(cells: tuple[Cell, ...], *, number: bool, mono: bool) -> list[dict[str, str]]:
+def _column_parts(
+    cells: tuple[Cell, ...], errors: tuple[Cell, ...], *, number: bool, mono: bool
+) -> list[dict[str, str]]:
+    """Return the cells of a column, each with its standard error where there is one."""
+
     def style(text: str) -> str:
         return "number" if number else "mono" if mono else "short" if len(text) <= SHORT_TEXT else ""
 
+    texts = shown_column(cells)
+    for place, error in enumerate(errors):
+        cell = cells[place]
+        if is_number(error) and is_number(cell):
+            texts[place] = shown_with_error(float(cell), float(error))
     return [
         {"shown": text, "exact": repr(cell) if is_number(cell) else "", "style": style(text)}
-        for cell, text in zip(cells, shown_column(cells), strict=True)
+        for cell, text in zip(cells, texts, strict=True)
     ]
 
 
@@ -160,7 +177,7 @@ def _contents(figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> li
 
 
 def _words(name: str) -> str:
-    words = name.replace("_", " ").replace("-", " ")
+    words = name.replace("_", " ").replace("-", " ").replace("@", ", ")
     return words[:1].upper() + words[1:]
 
 

@@ -29,6 +29,14 @@ def shown(value: Cell) -> str:
     return _float(value, None) if isinstance(value, float) else value
 
 
+def shown_with_error(value: float, error: float) -> str:
+    """Return a value with its standard error, both to the error's second significant digit: `2.14 ± 0.42`."""
+    if not error or not math.isfinite(error) or not math.isfinite(value) or abs(value) >= LARGEST or error < SMALLEST:
+        return f"{shown(value)} ± {shown(error)}"
+    decimals = max(0, 1 - math.floor(math.log10(error)))
+    return f"{_float(value, decimals)} ± {_float(error, decimals)}"
+
+
 def shown_column(cells: Sequence[Cell]) -> list[str]:
     """Return the cells of a column as text, its numbers with as many decimals as the largest one needs."""
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell and math.isfinite(cell)]

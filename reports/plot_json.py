@@ -17,9 +17,9 @@ _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def figure_json(drawn: Any) -> dict[str, Any]:
-    """Return a Plotly figure as plain JSON values without its template, which is the page's to choose."""
-    figure: dict[str, Any] = json.loads(drawn.to_json(validate=False, engine="json"))
+def figure_json(plotly: str) -> dict[str, Any]:
+    """Return a figure in Plotly's JSON as plain values without its template, which is the page's to choose."""
+    figure: dict[str, Any] = json.loads(plotly)
     figure.get("layout", {}).pop("template", None)
     harmless: dict[str, Any] = _harmless(figure)
     return harmless

@@ -21,6 +21,15 @@ def model_of(provenance: Mapping[str, Any]) -> str:
     return _name(provenance.get("checkpoint"))
 
 
+def models_of(provenance: Mapping[str, Any]) -> list[str]:
+    """Return the names of all checkpoints."""
+    checkpoint = provenance.get("checkpoint")
+    hashes = checkpoint.get("sha256") if isinstance(checkpoint, Mapping) else None
+    if isinstance(hashes, Mapping):
+        return [str(name) for name in hashes]
+    return [name] if (name := model_of(provenance)) else []
+
+
 def date_of(provenance: Mapping[str, Any]) -> str:
     """Return when the run took place, to the minute, or nothing."""
     return _name(provenance.get("time"))[:16].replace("T", " ")

@@ -7,43 +7,51 @@ import errno
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from alice.errors import AliceError
-from alice.files import abandoned_drafts, atomic_write, draft_folder, remove, remove_drafts
-from alice.reports import plotly_script
-from alice.reports.archive import RESULT, StoredRun, write_run
+from alice.files import abandoned_drafts, draft_folder, remove, remove_drafts
+from alice.reports.archive import RESULT, Report, write_result
 from alice.reports.gallery import is_gallery, write_gallery
-from alice.reports.html import INDEX, REPORT, render_report
-from alice.reports.result import Result
+from alice.reports.html import INDEX, write_report
+from alice.reports.provenance import analysis_of, models_of
+from alice.reports.result import Result, model_slug
 
+LONGEST_NAME = 100
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
 
 
-def publish(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
-    """Store a result in a new folder, with its report, and renew the gallery of the folder above.
+def publish(report: Report, out: Path | str, *, standalone: bool = False) -> Report:
+    """Store a report in a new folder of `out`, with its page, and add it to the gallery there.
 
-    The folder appears under its name when the result is whole; until then it has a name that the gallery passes over.
-    If another process takes the name meanwhile, the folder gets a number. A gallery that is not ours is left alone.
+    The folder gets its name when the result is complete; until then it has one that the gallery ignores. If another
+    process takes the name meanwhile, the folder gets a number. A gallery that is not ours is left alone.
     """
-    folder = Path(folder).absolute()
-    if folder.exists():
-        raise AliceError(f"{folder} already exists; give the run another name")
+    folder = Path(out).absolute() / _folder_name(report.provenance)
     _clear(folder.parent)
     with ExitStack() as held:
         try:
             draft = held.enter_context(draft_folder(folder))
         except OSError as error:
             raise AliceError(f"cannot create a folder in {folder.parent}: {error.strerror}") from error
-        stored = _store(draft, result, provenance)
-        run = StoredRun(_give_name(draft, folder), stored.result, stored.provenance)
+        stored = _store(draft, report.result, report.provenance)
+        stored = replace(stored, folder=_give_name(draft, folder))
     try:
-        _write_page(run)
-    finally:  # the gallery also tells of a run without a page
-        _renew_gallery(run.folder)
-    return run
+        _write_page(stored, standalone=standalone)
+    finally:  # the gallery also lists a report without a page
+        _renew_gallery(stored.stored_in)
+    return stored
+
+
+def _folder_name(provenance: Mapping[str, Any]) -> str:
+    """Return analysis, checkpoints and the time to the second."""
+    models = "+".join(model_slug(model) for model in models_of(provenance))
+    name = "-".join(part for part in (analysis_of(provenance) or "report", models) if part)[:LONGEST_NAME]
+    return f"{name}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
 def _clear(runs: Path) -> None:
@@ -58,9 +66,9 @@ def _clear(runs: Path) -> None:
         remove_drafts(found.parent)
 
 
-def _store(draft: Path, result: Result, provenance: Mapping[str, Any]) -> StoredRun:
+def _store(draft: Path, result: Result, provenance: Mapping[str, Any]) -> Report:
     try:
-        return write_run(draft, result, provenance)
+        return write_result(draft, result, provenance)
     except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(error, OSError):
@@ -88,12 +96,9 @@ def _numbered(folder: Path) -> Iterator[Path]:
     yield from (folder.with_name(f"{folder.name}-{number}") for number in count(2))
 
 
-def _write_page(run: StoredRun) -> None:
+def _write_page(run: Report, *, standalone: bool) -> None:
     try:
-        text = render_report(run)
-        plotly_script.place(run.folder.parent)
-        with atomic_write(run.folder / REPORT) as file:
-            file.write(text)
+        write_report(run, standalone=standalone)
     except Exception as error:  # whatever a figure provokes, the result must outlive it
         raise AliceError(
             f"the result is stored in {run.folder}, but its page could not be made ({_told(error)}); "

@@ -1,43 +1,135 @@
-"""What a report can show: a title, a paragraph, caveats, metrics, tables, figures, arrays. Numpy and Plotly only.
+"""What an analysis found, as data: metrics, tables, figures and arrays under stable names, with labels to show.
 
-Everything is checked and copied when it is built, so that whatever an analysis returns can be stored and drawn.
+Programs read names; people read labels. Everything is checked and copied on construction, so that whatever an analysis
+returns can be stored and drawn. Numpy and Plotly only.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from alice.errors import AliceError
+from alice.errors import AliceError, nearest
 from alice.reports import checks
 from alice.reports.checks import Array, Cell, Scalar
-from alice.reports.encoding import encode
+from alice.reports.number_text import shown, shown_with_error
+
+if TYPE_CHECKING:
+    import pandas
+
+LONGEST_MODEL = 40
+"""Characters of a model's name in the key of a figure or an array."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number, text or yes/no of a result, with its uncertainty, its unit and the model it belongs to."""
+
+    name: str
+    """Stable machine name such as `ser`, the same whatever the number of models."""
+    value: Scalar
+    """A number, a text or a truth value."""
+    error: float | None = None
+    """Standard error; NaN counts as absent."""
+    interval: tuple[float, float] | None = None
+    """Lower and upper end, where a standard error does not do."""
+    unit: str = ""
+    """What the value is measured in, such as `%` or `letters/s`."""
+    model: str = ""
+    """Name of the model or solver that it belongs to; empty for one of the whole run."""
+    label: str = ""
+    """What a reader sees; the name with spaces if empty."""
+
+    def __post_init__(self) -> None:
+        where = f"the metric {self.name!r}"
+        object.__setattr__(self, "name", checks.name(self.name, "metrics"))
+        object.__setattr__(self, "value", checks.scalar(self.value, where))
+        error = None if self.error is None else float(checks.number(self.error, f"the error of {where}"))
+        object.__setattr__(self, "error", None if error is None or math.isnan(error) else error)
+        if self.interval is not None:
+            low, high = (float(checks.number(end, f"the interval of {where}")) for end in self.interval)
+            object.__setattr__(self, "interval", None if math.isnan(low) or math.isnan(high) else (low, high))
+        object.__setattr__(self, "unit", checks.text(self.unit, f"the unit of {where}"))
+        object.__setattr__(self, "model", checks.text(self.model, f"the model of {where}"))
+        label = checks.text(self.label, f"the label of {where}") or self.name.replace("-", " ")
+        object.__setattr__(self, "label", checks.label(label, where))
+
+    def __str__(self) -> str:
+        """Return the value as a reader sees it: `2.14 ± 0.42 %`."""
+        if self.error is not None and isinstance(self.value, int | float):
+            text = shown_with_error(float(self.value), self.error)
+        else:
+            text = shown(self.value)
+        if self.interval is not None:
+            text += f" ({shown(self.interval[0])} to {shown(self.interval[1])})"
+        return f"{text} {self.unit}" if self.unit else text
+
+    def __repr__(self) -> str:
+        of = f" of {self.model}" if self.model else ""
+        return f"<{self.label}{of}: {self}>"
+
+    def __float__(self) -> float:
+        return float(self.value)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns."""
+    """Rows under named columns, tidy: one observation per row, a `model` column where there are several models.
+
+    A column `x_error` holds the standard errors of the column `x`; a page shows the two as one.
+    """
 
     columns: Sequence[str]
-    """Names of the columns."""
+    """Machine names of the columns, such as `ser_error`: what `to_pandas` and the CSV file have."""
     rows: Iterable[Sequence[Cell]] = ()
     """Rows of cells, each as long as there are columns."""
     caption: str = ""
     """What the table shows."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What a reader sees above a column; its name with spaces if absent."""
     monospace: Sequence[str] = ()
     """Columns set in type of one width, such as texts to compare letter by letter."""
 
     def __post_init__(self) -> None:
-        columns = tuple(checks.label(column, "a table") for column in _no_text(self.columns, "the columns of a table"))
+        columns = tuple(checks.column(name) for name in _no_text(self.columns, "the columns of a table"))
         if len(set(columns)) < len(columns):
             raise AliceError(f"a table has two columns of the same name: {', '.join(columns)}; rename one")
-        unknown = [column for column in _no_text(self.monospace, "monospace") if column not in columns]
-        if unknown:
-            raise AliceError(f"monospace names {unknown[0]!r}, which is no column of the table: {', '.join(columns)}")
+        labels = {
+            name: checks.label(text, "a table") for name, text in checks.mapping(self.labels, "the labels").items()
+        }
+        for what, named in (("labels", labels), ("monospace", _no_text(self.monospace, "monospace"))):
+            if unknown := [name for name in named if name not in columns]:
+                raise AliceError(f"{what} names {unknown[0]!r}, which is no column of the table: {', '.join(columns)}")
         object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "labels", MappingProxyType(labels))
         object.__setattr__(self, "monospace", tuple(self.monospace))
         object.__setattr__(self, "caption", checks.text(self.caption, "the caption of a table"))
         object.__setattr__(self, "rows", tuple(_row(row, columns, number) for number, row in enumerate(self.rows)))
+
+    def label(self, column: str) -> str:
+        """Return what a reader sees above a column."""
+        return self.labels.get(column) or column.replace("_", " ")
+
+    def records(self, **where: Cell) -> list[dict[str, Cell]]:
+        """Return the rows by column, all of them or those with the given cells: `records(model="base", layer=3)`."""
+        for column in where:
+            if column not in self.columns:
+                raise AliceError(f"the table has no column {column!r}{nearest(column, self.columns)}")
+        found = (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+        return [row for row in found if all(row[column] == cell for column, cell in where.items())]
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the table as a data frame."""
+        import pandas
+
+        return pandas.DataFrame(list(self.rows), columns=list(self.columns))
+
+    def _repr_html_(self) -> str:
+        frame: str = self.to_pandas().rename(columns=self.label).to_html(index=False, max_rows=60)
+        return frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +148,20 @@ class Figure:
             raise AliceError("the data of a figure is no Table; give alice.reports.Table(columns, rows)")
         object.__setattr__(self, "caption", checks.text(self.caption, "the caption of a figure"))
         object.__setattr__(self, "figure", _copied(self.figure))
+        _ = self.json  # what cannot be stored is refused now, not after hours of work
+
+    @cached_property
+    def json(self) -> str:
+        """The figure as Plotly's own JSON: what is stored, shown and sketched."""
+        try:
+            text: str = self.figure.to_json(validate=False, engine="json")
+        except (TypeError, ValueError) as error:
+            raise AliceError(f"a figure holds what JSON cannot ({error}); convert it to numbers or text") from error
+        return text
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
+        """Show the figure in a notebook."""
+        return self.figure._repr_mimebundle_(*args, **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,54 +174,99 @@ class Result:
     """A paragraph of what it shows; an empty line begins another."""
     caveats: str | Sequence[str] = ()
     """When not to trust it, a sentence or more each."""
-    metrics: Mapping[str, Scalar] = field(default_factory=dict)
-    """Single numbers, texts or truth values, in the order to show them."""
+    metrics: Sequence[Metric] = ()
+    """Single numbers, texts or truth values, in the order to show them; name and model tell them apart."""
     headline: str | None = None
     """Name of the metric that stands for the result in the gallery; the first if absent."""
     tables: Mapping[str, Table] = field(default_factory=dict)
     """Tables by name."""
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """Figures by name: `Figure`, or a bare Plotly figure, which becomes a `Figure` without caption."""
+    """Figures by name: `Figure`, or a bare Plotly figure, which becomes a `Figure` without caption.
+
+    One of a single model is called `model_key(name, model)`.
+    """
     arrays: Mapping[str, Array] = field(default_factory=dict)
-    """Numpy arrays by name, for further work; stored, not shown."""
+    """Numpy arrays by name, for further work; stored, not shown. One of a single model is called `model_key(...)`."""
 
     def __post_init__(self) -> None:
         caveats = (self.caveats,) if isinstance(self.caveats, str) else self.caveats
-        metrics = checks.mapping(self.metrics, "metrics").items()
         checked = {
             "title": checks.label(self.title, "the title of a result"),
             "summary": checks.text(self.summary, "the summary of a result"),
             "caveats": tuple(text for text in (checks.text(entry, "a caveat") for entry in caveats) if text.strip()),
-            "metrics": _frozen(
-                {checks.label(key, "a metric"): checks.scalar(value, f"the metric {key!r}") for key, value in metrics}
-            ),
+            "metrics": _metrics(self.metrics),
             "tables": _named(self.tables, "tables", _table),
             "figures": _named(self.figures, "figures", _figure),
             "arrays": _named(self.arrays, "arrays", checks.array),
         }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
-        if self.headline is not None and self.headline not in self.metrics:
+        names = {metric.name for metric in self.metrics}
+        if self.headline is not None and self.headline not in names:
             raise AliceError(
-                f"the headline {self.headline!r} is no metric of the result: {', '.join(self.metrics) or 'it has none'}"
+                f"the headline {self.headline!r} is no metric of the result: {', '.join(names) or 'it has none'}"
             )
 
-    def headline_metric(self) -> tuple[str, Scalar] | None:
-        """Return the name and value of the metric that stands for the result, if it has any metric."""
-        if not self.metrics:
-            return None
-        name = self.headline or next(iter(self.metrics))
-        return name, self.metrics[name]
+    def metric(self, name: str, model: str | None = None) -> Metric:
+        """Return a metric by name; `model` may be left out if only one has it."""
+        of_name = [metric for metric in self.metrics if metric.name == name]
+        if not of_name:
+            names = sorted({metric.name for metric in self.metrics})
+            raise AliceError(f"there is no metric {name!r}{nearest(name, names) or f', only {names}'}")
+        found = [metric for metric in of_name if model in (None, metric.model)]
+        if len(found) != 1:
+            models = ", ".join(metric.model or "(none)" for metric in of_name)
+            raise AliceError(f"the metric {name!r} belongs to {models}; name one of these as model=")
+        return found[0]
+
+    def figure(self, name: str, model: str = "") -> Figure:
+        """Return a figure by name, and by model if it is of one."""
+        found: Figure = _lookup(self.figures, name, model, "figure")
+        return found
+
+    def array(self, name: str, model: str = "") -> Array:
+        """Return an array by name, and by model if it is of one."""
+        found: Array = _lookup(self.arrays, name, model, "array")
+        return found
+
+    def headline_metric(self) -> Metric | None:
+        """Return the metric that stands for the result, if it has any."""
+        return next((metric for metric in self.metrics if self.headline in (None, metric.name)), None)
+
+
+def model_key(name: str, model: str) -> str:
+    """Return the key of a figure or array of one model: `settling@base`. Other characters become hyphens."""
+    return f"{name}@{model_slug(model)}"
+
+
+def model_slug(model: str) -> str:
+    """Return a model's name as it stands in keys and file names."""
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", model)[-LONGEST_MODEL:].strip("-.") or "model"
+
+
+def _lookup(named: Mapping[str, Any], name: str, model: str, what: str) -> Any:
+    key = model_key(name, model) if model else name
+    if key not in named:
+        raise AliceError(f"there is no {what} {key!r}{nearest(key, named) or f', only {sorted(named)}'}")
+    return named[key]
+
+
+def _metrics(given: object) -> tuple[Metric, ...]:
+    metrics = tuple(_no_text(given, "metrics"))
+    seen: set[tuple[str, str]] = set()
+    for metric in metrics:
+        if not isinstance(metric, Metric):
+            raise AliceError(f"metrics holds {metric!r:.60}; give a list of alice.reports.Metric(name, value)")
+        if (metric.name, metric.model) in seen:
+            raise AliceError(f"the metric {metric.name!r} is there twice for {metric.model or 'no model'}; rename one")
+        seen.add((metric.name, metric.model))
+    return metrics
 
 
 def _named(given: object, where: str, check: Any) -> Mapping[str, Any]:
     """Check the names and the values of a mapping."""
     named = {checks.name(key, where): value for key, value in checks.mapping(given, where).items()}
-    return _frozen({key: check(value, f"{key!r} in {where}") for key, value in named.items()})
-
-
-def _frozen(given: dict[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(given)
+    return MappingProxyType({key: check(value, f"{key!r} in {where}") for key, value in named.items()})
 
 
 def _table(value: object, where: str) -> Table:
@@ -139,13 +290,10 @@ def _copied(figure: Any) -> Any:
 
     if not isinstance(figure, go.Figure):
         raise AliceError(f"a figure is of type {type(figure).__name__}; give a plotly.graph_objects.Figure")
-    parts = {
-        "data": [trace.to_plotly_json() for trace in figure.data],
-        "layout": {"template": {}, **figure.layout.to_plotly_json()},
-        "frames": [frame.to_plotly_json() for frame in figure.frames],
-    }
-    encode(parts, "a figure")  # what cannot be stored is told now, not after hours of work
-    return go.Figure(**parts)
+    copy = go.Figure(figure)
+    if not figure.layout.to_plotly_json().get("template"):
+        copy.layout.template = {}
+    return copy
 
 
 def _row(row: Sequence[Cell], columns: tuple[str, ...], number: int) -> tuple[Cell, ...]:
@@ -160,6 +308,6 @@ def _row(row: Sequence[Cell], columns: tuple[str, ...], number: int) -> tuple[Ce
 
 def _no_text(given: Any, where: str) -> Iterable[Any]:
     """Return what was given unless it is one string, whose letters nobody meant, or cannot be iterated over."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise AliceError(f"{where} is {given!r}; give a list")
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise AliceError(f"{where} is {given!r:.60}; give a list")
     return given

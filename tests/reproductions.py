@@ -3,7 +3,7 @@
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.found import Ran, name_models
 from alice.reports import Result
-from alice.reports.archive import StoredRun
+from alice.reports.archive import Report
 
 MODELS = [("base", "base"), ("bijective", "bijective")]
 PAIRED = {"data": {"sha256": "0", "texts": 400}, "duration": 1.5}
@@ -16,7 +16,7 @@ def ran(analysis, folder, models=MODELS, about=PAIRED, **parts):
 
 def of_result(analysis, folder, result, models=MODELS, about=PAIRED):
     """Return an analysis with its result."""
-    stored = StoredRun(folder / f"{analysis}-base+x", result, about)
+    stored = Report(folder / f"{analysis}-base+x", result, about)
     return Ran(analysis, name_models(models) if models else (), stored)
 
 

@@ -59,7 +59,7 @@ def test_every_entry_of_a_provenance_is_named():
 def test_every_entry_of_a_stored_result_is_named(tmp_path):
     from alice.reports import Result
 
-    run = archive.write_run(tmp_path, Result("A title"), {})
+    run = archive.write_result(tmp_path, Result("A title"), {})
     document = yaml.safe_load((run.folder / archive.RESULT).read_text())  # JSON is YAML
     for key in (*document, *document["result"]):
         assert f"`{key}`" in FORMATS, key

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SHARE_ALIKE = 0.97
@@ -71,7 +71,7 @@ def test_layer_0_knows_nothing(done):
 
 def test_frequent_letters_are_settled_before_rare_ones(done):
     _, variables, folder = done
-    rows = {row[0]: row for row in read_run(folder / variables["newest"]).result.tables["settling"].rows}
+    rows = {row[0]: row for row in read_report(folder / variables["newest"]).result.tables["settling"].rows}
     for rare in "KQ":
         assert rows[rare][2] is None or rows["E"][2] < rows[rare][2]
         assert rows["E"][3] < rows[rare][3]

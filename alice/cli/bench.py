@@ -9,7 +9,7 @@ from alice.cli.progress import track
 from alice.cli.running import say_done
 
 if TYPE_CHECKING:
-    from alice.reports.archive import StoredRun
+    from alice.reports.archive import Report
 
 NARROW = ("benchmark", "case", "ratio", "quartiles", "target", "met")
 """Columns that fit a terminal; the report has all."""
@@ -46,7 +46,7 @@ def bench(names: tuple[str, ...], quick: bool, as_json: bool, out: Path) -> None
         say_done(stored)
 
 
-def _print_json(stored: "StoredRun") -> None:
+def _print_json(stored: "Report") -> None:
     import json
 
     table = stored.result.tables["ratios"]
@@ -54,7 +54,7 @@ def _print_json(stored: "StoredRun") -> None:
     click.echo(json.dumps({"folder": str(stored.folder), "ratios": rows}, indent=2))
 
 
-def _print_table(stored: "StoredRun") -> None:
+def _print_table(stored: "Report") -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -13,13 +13,13 @@ import click
 )
 def report(folder: Path, standalone: bool, out: Path | None) -> None:
     """Write the page of the result stored in DIR again; no model is needed."""
-    from alice.reports.archive import read_run  # here: `--help` should not wait for numpy and plotly
+    from alice.reports.archive import read_report  # here: `--help` should not wait for numpy and plotly
     from alice.reports.gallery import is_gallery, write_gallery
     from alice.reports.html import INDEX, write_report
 
-    run = read_run(folder)
+    run = read_report(folder)
     written = write_report(run, out=out, standalone=standalone)
-    runs = run.folder.absolute().parent
+    runs = run.stored_in.absolute().parent
     if is_gallery(runs / INDEX):  # a folder that was copied elsewhere has none, and need not get one
         write_gallery(runs)
     click.echo(str(written))

@@ -15,7 +15,7 @@ from alice.plugins.manager import Plugins
 
 if TYPE_CHECKING:
     from alice.plugins import RunContext
-    from alice.reports.archive import StoredRun
+    from alice.reports.archive import Report
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def places(jobs: Sequence[Job]) -> Iterator[tuple[Job, str]]:
 
 def run_one(
     job: Job, plugins: Plugins, *, out: Path, place: str, standalone: bool = False, reuse: bool = False
-) -> "StoredRun | AliceError":
+) -> "Report | AliceError":
     """Run an analysis and return its result, or why it failed; `reuse` takes one that the same inputs gave before."""
     from alice.plugins.reproduce.reuse import find_run
     from alice.plugins.runner import run_analysis
@@ -104,14 +104,12 @@ def complain(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> None:
         raise AliceError(f"{len(failed)} of {len(jobs)} analyses failed: {'; '.join(failed)}; {rest}")
 
 
-def say_done(stored: "StoredRun") -> None:
+def say_done(stored: "Report") -> None:
     """Print the most important number of a result, and where its report is."""
-    from alice.reports.number_text import shown
-
     headline = stored.result.headline_metric()
     if headline is not None:
-        click.echo(f"{headline[0]}: {shown(headline[1])}")
-    click.echo(str(stored.folder / "report.html"))
+        click.echo(f"{headline.label}: {headline}")
+    click.echo(str(stored.stored_in / "report.html"))
 
 
 def _title(job: Job) -> str:

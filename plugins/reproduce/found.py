@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alice.plugins.builtin.suffixes import suffixes
-from alice.reports.archive import StoredRun
+from alice.reports.archive import Report
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Ran:
 
     analysis: str
     models: tuple[Model, ...] = ()
-    stored: StoredRun | None = None
+    stored: Report | None = None
     absent: str = ""
     """Why it was not run, and which command changes that."""
     error: str = ""
     """How it failed."""
 
     @property
-    def run(self) -> StoredRun:
+    def run(self) -> Report:
         """The stored run; what asks for it has seen that there is one."""
         if self.stored is None:
             raise LookupError(f"{self.analysis} has no result")

@@ -11,14 +11,14 @@ from alice.plugins.analysis import Analysis
 from alice.plugins.context import RunContext
 from alice.plugins.manager import Plugin
 from alice.plugins.sample import Sample
-from alice.reports.archive import RESULT, StoredRun, read_run
+from alice.reports.archive import RESULT, Report, read_report
 from alice.reports.html import REPORT
 
 SETTLED = ("analysis", "options", "seed", "checkpoint", "plugin", "versions")
 """What must be the same; the texts, and those that a solver learned from, are compared by their hashes."""
 
 
-def find_run(runs: Path, analysis: Analysis, ctx: RunContext, plugin: Plugin) -> StoredRun | None:
+def find_run(runs: Path, analysis: Analysis, ctx: RunContext, plugin: Plugin) -> Report | None:
     """Return the newest run in a folder that this analysis would only repeat, if there is one."""
     if ctx.named_model is None or _reads_files(analysis):  # what lies in files may have changed
         return None
@@ -36,9 +36,9 @@ def _reads_files(analysis: Analysis) -> bool:
     return any(isinstance(value, Path) for value in values)
 
 
-def _read(folder: Path) -> StoredRun | None:
+def _read(folder: Path) -> Report | None:
     try:
-        return read_run(folder)
+        return read_report(folder)
     except AliceError:  # a damaged result is as good as none
         return None
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from alice.cli import main
 from alice.reports import Result, Table
-from alice.reports.archive import write_run
+from alice.reports.archive import write_result
 from alice.reports.gallery import write_gallery
 
 
@@ -15,7 +15,9 @@ from alice.reports.gallery import write_gallery
 def run_folder(tmp_path):
     folder = tmp_path / "runs" / "depth"
     folder.mkdir(parents=True)
-    write_run(folder, Result("Depth", metrics={"layers": 12}, tables={"t": Table(["a"], [[1]])}), {"analysis": "depth"})
+    write_result(
+        folder, Result("Depth", metrics=[Metric("layers", 12)], tables={"t": Table(["a"], [[1]])}), {"analysis": "depth"}
+    )
     return folder
 
 
@@ -55,7 +57,7 @@ def test_a_standalone_page_can_be_written_elsewhere(run_folder, tmp_path):
 
 def test_a_figure_of_a_stranger_with_damaged_numbers_is_no_obstacle(run_folder):
     packed = {"y": {"dtype": "zz", "bdata": "AAAA"}, "type": "scatter"}
-    write_run(run_folder, Result("Strange", figures={"f": go.Figure({"data": [packed]}, skip_invalid=True)}), {})
+    write_result(run_folder, Result("Strange", figures={"f": go.Figure({"data": [packed]}, skip_invalid=True)}), {})
     assert report(run_folder).exit_code == 0
 
 

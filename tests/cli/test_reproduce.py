@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from run_folders import write_run
+from training_folders import write_training
 from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
@@ -29,7 +29,9 @@ def place(tmp_path, monkeypatch):
     save_checkpoint(tmp_path / "two", "bijective")
     save_texts(tmp_path / "texts.txt")
     for pool, ser in ((10, 0.8), (1000, 0.02)):
-        write_run(tmp_path / "pools" / f"pool-{pool}", losses=[(1, 3.0), (10, 0.02)], errors=[(10, ser)], pool=pool)
+        write_training(
+            tmp_path / "pools" / f"pool-{pool}", losses=[(1, 3.0), (10, 0.02)], errors=[(10, ser)], pool=pool
+        )
     return tmp_path
 
 

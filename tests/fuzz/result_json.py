@@ -32,7 +32,7 @@ RESULT = Result(
     {"all": Figure(go.Figure(TRACES, {"xaxis": {"title": {"text": "x"}}} | PLAIN), "Three.", Table(["x"], [[1.5]]))},
 )
 PROVENANCE = {"analysis": "early-exit", "checkpoint": {"name": "tiny"}, "options": {"n": [1, None]}, "time": "2026-01"}
-archive.write_run(FOLDER, RESULT, PROVENANCE)
+archive.write_result(FOLDER, RESULT, PROVENANCE)
 DOCUMENT = json.loads((FOLDER / archive.RESULT).read_text())
 
 
@@ -44,13 +44,13 @@ def try_input(data: bytes) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy and plotly warn of what is old, which is no harm
-            run = archive.read_run(FOLDER)
+            run = archive.read_report(FOLDER)
     except AliceError as error:
         if "\n" in str(error) or len(str(error)) > 1000:
             raise Finding(f"the error is no sentence: {str(error)[:300]!r}") from error
         return
-    archive.write_run(AGAIN, run.result, run.provenance)
-    again = archive.read_run(AGAIN)
+    archive.write_result(AGAIN, run.result, run.provenance)
+    again = archive.read_report(AGAIN)
     if archive.fingerprint(again.result) != archive.fingerprint(run.result):
         raise Finding(f"stored again it is another result: {run.result} and {again.result}")
     if repr(encode(again.provenance, "")) != repr(encode(run.provenance, "")):

@@ -19,7 +19,7 @@ from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.manager import Plugin
 from alice.plugins.models import NamedModel
 from alice.plugins.runner import AnalysisFailedError, compute, run_analysis
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.provenance import VOLATILE
 
 
@@ -53,7 +53,7 @@ def test_a_run_is_a_folder_with_result_arrays_and_report_and_the_gallery_knows_i
     assert re.fullmatch(r"probe-base-\d{8}-\d{6}", run.folder.name)
     assert {path.name for path in run.folder.iterdir()} == {"result.json", "arrays.npz", "report.html"}
     assert run.folder.name in (tmp_path / "runs" / "index.html").read_text()
-    assert read_run(run.folder).result.metrics["texts"] == 6
+    assert read_report(run.folder).result.metrics["texts"] == 6
 
 
 def test_provenance_says_what_settled_the_result(ctx, tmp_path):
@@ -200,7 +200,7 @@ def test_html_in_options_and_plugin_names_is_shown_and_never_run(ctx, tmp_path):
     for page in (run.folder / "report.html", tmp_path / "index.html"):
         assert "<script>alert" not in page.read_text()
         assert "<img src=x" not in page.read_text()
-    assert read_run(run.folder).provenance["options"]["word"] == evil
+    assert read_report(run.folder).provenance["options"]["word"] == evil
 
 
 def test_a_standalone_report_names_no_other_file(ctx, tmp_path):

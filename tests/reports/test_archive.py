@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from alice.errors import AliceError
 from alice.reports import Figure, Result, Table, archive, encoding
-from alice.reports.archive import fingerprint, read_run, read_without_arrays, write_run
+from alice.reports.archive import fingerprint, read_report, read_without_arrays, write_result
 
 TEXT = st.text(max_size=20)
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | TEXT
@@ -43,8 +43,8 @@ def same(one, other):
 
 
 def test_a_result_comes_back_as_it_was(tmp_path, result, provenance):
-    write_run(tmp_path, result, provenance)
-    run = read_run(tmp_path)
+    write_result(tmp_path, result, provenance)
+    run = read_report(tmp_path)
     back = run.result
     assert (back.title, back.summary, back.caveats, back.headline) == (
         result.title, result.summary, result.caveats, result.headline,
@@ -66,8 +66,8 @@ def test_a_result_comes_back_as_it_was(tmp_path, result, provenance):
 def test_any_metrics_cells_and_arrays_come_back_exactly(tmp_path_factory, metrics, rows, array):
     folder = tmp_path_factory.mktemp("run")
     result = Result("T", metrics=metrics, tables={"t": Table(["a", "b"], rows)}, arrays={"a": array})
-    write_run(folder, result, {})
-    back = read_run(folder).result
+    write_result(folder, result, {})
+    back = read_report(folder).result
     assert same(dict(back.metrics), metrics)
     assert same(back.tables["t"].rows, tuple(rows))
     assert same(back.arrays["a"], array)
@@ -88,8 +88,8 @@ def test_traces_come_back_with_their_arrays(tmp_path):
         customdata=[[1, math.inf], ["x", {"$float": "nan"}]],
     )
     figure = go.Figure(trace, frames=[go.Frame(name="1", data=[go.Scatter(y=np.array([3.0]))])])
-    write_run(tmp_path, Result("T", figures={"f": figure}), {})
-    back = read_run(tmp_path).result.figures["f"].figure
+    write_result(tmp_path, Result("T", figures={"f": figure}), {})
+    back = read_report(tmp_path).result.figures["f"].figure
     assert same(back.data[0].to_plotly_json()["x"], figure.data[0].to_plotly_json()["x"])
     assert list(back.data[0].text) == ["a", None]
     assert back.data[0].customdata[1][1] == {"$float": "nan"}
@@ -100,50 +100,50 @@ def test_traces_come_back_with_their_arrays(tmp_path):
 @pytest.mark.parametrize("template", [None, "none", "plotly_dark"])
 def test_the_template_comes_back(tmp_path, template):
     figure = Figure(go.Figure(layout={"template": template}))
-    write_run(tmp_path, Result("T", figures={"f": figure}), {})
-    assert read_run(tmp_path).result.figures["f"].figure.to_dict() == figure.figure.to_dict()
+    write_result(tmp_path, Result("T", figures={"f": figure}), {})
+    assert read_report(tmp_path).result.figures["f"].figure.to_dict() == figure.figure.to_dict()
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path, result, provenance):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_run(tmp_path / name, replace(result), dict(reversed(provenance.items())))
+        write_result(tmp_path / name, replace(result), dict(reversed(provenance.items())))
     for file in (archive.RESULT, archive.ARRAYS):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
 
 
 def test_numpy_alone_can_read_the_arrays(tmp_path, result):
-    write_run(tmp_path, result, {})
+    write_result(tmp_path, result, {})
     with np.load(tmp_path / archive.ARRAYS, allow_pickle=False) as loaded:
         assert loaded["file"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_anything_can_read_the_metrics(tmp_path, result):
-    write_run(tmp_path, result, {})
+    write_result(tmp_path, result, {})
     assert json.loads((tmp_path / archive.RESULT).read_text())["result"]["metrics"]["error"] == 0.25
 
 
 def test_nothing_is_left_behind(tmp_path, result, provenance):
-    write_run(tmp_path, result, provenance)
+    write_result(tmp_path, result, provenance)
     assert sorted(path.name for path in tmp_path.iterdir()) == [archive.ARRAYS, archive.RESULT]
 
 
 def test_provenance_that_is_not_plain_is_told(tmp_path):
     with pytest.raises(AliceError, match="provenance contains a PosixPath"):
-        write_run(tmp_path, Result("T"), {"out": tmp_path})
+        write_result(tmp_path, Result("T"), {"out": tmp_path})
     assert not list(tmp_path.iterdir())
 
 
 def test_a_missing_folder_is_told(tmp_path):
     with pytest.raises(AliceError, match=r"result\.json does not exist"):
-        read_run(tmp_path / "nowhere")
+        read_report(tmp_path / "nowhere")
 
 
 def test_missing_arrays_are_told_but_pages_do_without(tmp_path, result):
-    write_run(tmp_path, result, {})
+    write_result(tmp_path, result, {})
     (tmp_path / archive.ARRAYS).unlink()
     with pytest.raises(AliceError, match=r"arrays\.npz cannot be read"):
-        read_run(tmp_path)
+        read_report(tmp_path)
     assert read_without_arrays(tmp_path).result.title == result.title
 
 

@@ -10,21 +10,21 @@ import pytest
 
 from alice.errors import AliceError
 from alice.reports import Result, archive, array_file
-from alice.reports.archive import read_run, write_run
+from alice.reports.archive import read_report, write_result
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
 def test_a_truncated_result_is_told(tmp_path, result, share):
-    write_run(tmp_path, result, {})
+    write_result(tmp_path, result, {})
     path = tmp_path / archive.RESULT
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(AliceError, match="no valid JSON"):
-        read_run(tmp_path)
+        read_report(tmp_path)
 
 
 def edited(folder, change):
-    write_run(folder, Result("T", metrics={"m": 1.5}, figures={"f": go.Figure(go.Scatter(y=np.ones(2)))}), {})
+    write_result(folder, Result("T", metrics={"m": 1.5}, figures={"f": go.Figure(go.Scatter(y=np.ones(2)))}), {})
     document = json.loads((folder / archive.RESULT).read_text())
     change(document)
     (folder / archive.RESULT).write_text(json.dumps(document))
@@ -62,7 +62,7 @@ def set_in(*path, value):
 def test_a_foreign_or_hostile_result_is_one_sentence(tmp_path, change, words):
     edited(tmp_path, change)
     with pytest.raises(AliceError, match=words) as caught:
-        read_run(tmp_path)
+        read_report(tmp_path)
     assert len(str(caught.value)) < 500
     assert "\n" not in str(caught.value)
 
@@ -74,12 +74,12 @@ def test_a_foreign_or_hostile_result_is_one_sentence(tmp_path, change, words):
 def test_json_that_is_none_of_ours_is_one_sentence(tmp_path, text):
     (tmp_path / archive.RESULT).write_text(text)
     with pytest.raises(AliceError, match=r"no valid JSON|no result of alice-interp"):
-        read_run(tmp_path)
+        read_report(tmp_path)
 
 
 def with_arrays(folder, content):
     """Write a run whose result.json vouches for any bytes."""
-    write_run(folder, Result("T"), {})
+    write_result(folder, Result("T"), {})
     (folder / archive.ARRAYS).write_bytes(content)
     path = folder / archive.RESULT
     document = json.loads(path.read_text())
@@ -125,4 +125,4 @@ def huge_shape(tmp_path):
 def test_a_hostile_file_of_arrays_is_one_sentence(tmp_path, make):
     with_arrays(tmp_path, make(tmp_path))
     with pytest.raises(AliceError, match=r"arrays\.npz|damaged"):
-        read_run(tmp_path)
+        read_report(tmp_path)

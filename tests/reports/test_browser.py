@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from alice.reports import Result
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.html import write_report
 from alice.reports.publish import publish
@@ -20,7 +20,7 @@ def runs(tmp_path_factory, result):
     provenance = {"analysis": "early-exit", "checkpoint": "tiny", "time": "2026-11-16T07:30:00"}
     publish(folder / "one", result, provenance)
     publish(folder / "two", Result("Depth", metrics={"layers": 12}), {**provenance, "analysis": "depth"})
-    write_report(read_run(folder / "one"), out=folder.parent / "standalone.html", standalone=True)
+    write_report(read_report(folder / "one"), out=folder.parent / "standalone.html", standalone=True)
     return folder
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from alice.reports import Figure, Result, Table, figures
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.html import write_report
 from alice.reports.publish import publish
 
@@ -43,7 +43,7 @@ def place(tmp_path_factory):
     publish(
         folder / FOLDER, hostile_result(), {"analysis": EVIL, "checkpoint": {"name": EVIL}, EVIL: [EVIL, {LINK: EVIL}]}
     )
-    write_report(read_run(folder / FOLDER), out=folder.parent / "standalone.html", standalone=True)
+    write_report(read_report(folder / FOLDER), out=folder.parent / "standalone.html", standalone=True)
     return folder.parent
 
 

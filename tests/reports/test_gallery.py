@@ -94,10 +94,10 @@ def test_a_folder_that_is_being_written_is_passed_over(runs):
 
 
 def test_a_run_that_changed_is_read_again(runs, result, provenance):
-    from alice.reports.archive import write_run
+    from alice.reports.archive import write_result
 
     read_entries(runs)
-    write_run(runs / "old", Result("Changed title"), provenance)
+    write_result(runs / "old", Result("Changed title"), provenance)
     assert "Changed title" in [entry.title for entry in read_entries(runs)]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alice.reports import Figure, Result, Table, plotly_script
-from alice.reports.archive import StoredRun, read_run, write_run
+from alice.reports.archive import Report, read_report, write_result
 from alice.reports.html import ROWS_SHOWN, render_report, write_report
 from alice.reports.plot_json import harmless_text, script_json
 
@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
 
 def page_of(tmp_path, result, provenance=None, **options):
-    return Page(render_report(StoredRun(tmp_path, result, provenance or {}), **options))
+    return Page(render_report(Report(tmp_path, result, provenance or {}), **options))
 
 
 def test_a_report_says_what_the_result_says(tmp_path, result, provenance):
@@ -197,7 +197,7 @@ def test_no_page_refers_to_the_network(tmp_path, result, provenance):
 
 
 def test_half_a_surrogate_pair_can_be_written(tmp_path):
-    run = write_run(
+    run = write_result(
         tmp_path, Result("T\ud800" if "T\ud800".isprintable() else "T", "a\udc80"), {"options": {"p": "\udcff"}}
     )
     text = write_report(run, standalone=True).read_text(encoding="utf-8")
@@ -207,7 +207,7 @@ def test_half_a_surrogate_pair_can_be_written(tmp_path):
 def test_the_drawing_script_is_put_once_beside_the_runs(tmp_path, result, provenance):
     folder = tmp_path / "runs" / "one"
     folder.mkdir(parents=True)
-    write_report(write_run(folder, result, provenance))
+    write_report(write_result(folder, result, provenance))
     script = tmp_path / "runs" / plotly_script.FILE
     assert script.read_text(encoding="utf-8") == plotly_script.source()
     assert 'src="../plotly.min.js"' in (folder / "report.html").read_text(encoding="utf-8")
@@ -216,13 +216,13 @@ def test_the_drawing_script_is_put_once_beside_the_runs(tmp_path, result, proven
 
 def test_a_report_written_elsewhere_finds_the_script(tmp_path, result):
     (tmp_path / "runs" / "one").mkdir(parents=True)
-    run = write_run(tmp_path / "runs" / "one", result, {})
+    run = write_result(tmp_path / "runs" / "one", result, {})
     out = write_report(run, out=tmp_path / "page.html")
     assert 'src="runs/plotly.min.js"' in out.read_text(encoding="utf-8")
 
 
 def test_a_standalone_report_needs_no_other_file(tmp_path, result):
-    run = write_run(tmp_path, result, {})
+    run = write_result(tmp_path, result, {})
     text = write_report(run, out=tmp_path / "page.html", standalone=True).read_text(encoding="utf-8")
     assert plotly_script.source() in text
     assert "<script src" not in text
@@ -230,13 +230,13 @@ def test_a_standalone_report_needs_no_other_file(tmp_path, result):
 
 
 def test_rendering_again_gives_the_same_page(tmp_path, result, provenance):
-    run = write_run(tmp_path, result, provenance)
-    again, first = (re.sub(NONCE, "", render_report(one)) for one in (read_run(tmp_path), run))
+    run = write_result(tmp_path, result, provenance)
+    again, first = (re.sub(NONCE, "", render_report(one)) for one in (read_report(tmp_path), run))
     assert again == first
 
 
 def test_nobody_can_foresee_the_nonce_of_a_report(tmp_path):
-    run = StoredRun(tmp_path, Result("T"), {})
+    run = Report(tmp_path, Result("T"), {})
     one, other = (set(re.findall(NONCE, render_report(run))) for _ in range(2))
     assert len(one) == len(other) == 1
     assert one != other

@@ -9,7 +9,7 @@ import pytest
 
 from alice.errors import AliceError
 from alice.reports import Result, publish
-from alice.reports.archive import read_run, write_run
+from alice.reports.archive import read_report, write_result
 
 STORED = ["arrays.npz", "result.json"]
 
@@ -36,7 +36,7 @@ def test_a_result_whose_page_cannot_be_made_is_kept(tmp_path, result, monkeypatc
         publish.publish(tmp_path / "one", result, {})
     assert "\n" not in str(caught.value)
     assert names(tmp_path / "one") == STORED
-    assert read_run(tmp_path / "one").result.title == result.title
+    assert read_report(tmp_path / "one").result.title == result.title
     assert "no report.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
     assert not drafts(tmp_path)
 
@@ -59,12 +59,12 @@ def test_a_name_that_is_taken_meanwhile_gets_a_number(tmp_path, monkeypatch):
         for name in ("one", "one-2"):
             (tmp_path / name).mkdir()
             (tmp_path / name / "theirs").touch()
-        return write_run(folder, *rest)
+        return write_result(folder, *rest)
 
-    monkeypatch.setattr(publish, "write_run", slow)
+    monkeypatch.setattr(publish, "write_result", slow)
     run = publish.publish(tmp_path / "one", Result("Mine"), {})
     assert run.folder == tmp_path / "one-3"
-    assert read_run(run.folder).result.title == "Mine"
+    assert read_report(run.folder).result.title == "Mine"
     assert names(tmp_path / "one") == names(tmp_path / "one-2") == ["theirs"]
     assert 'href="one-3/report.html"' in (tmp_path / "index.html").read_text(encoding="utf-8")
 
@@ -75,7 +75,7 @@ def test_a_result_that_cannot_get_its_name_is_kept_and_its_place_told(tmp_path, 
         publish.publish(tmp_path / "one", Result("Mine"), {})
     (draft,) = drafts(tmp_path)
     assert draft in str(caught.value)
-    assert read_run(tmp_path / draft).result.title == "Mine"
+    assert read_report(tmp_path / draft).result.title == "Mine"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])

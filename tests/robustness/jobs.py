@@ -19,7 +19,7 @@ from training_runs import carry_out, small_run
 from alice.plugins.conformance import tiny_context, tiny_model
 from alice.plugins.runner import run_analysis
 from alice.reports import Result
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.gallery import write_gallery
 from alice.reports.html import write_report
 from alice.reports.publish import publish
@@ -67,7 +67,7 @@ def analyse(place: Path) -> None:
 def gallery(place: Path) -> None:
     """Write the reports of all runs anew, and the gallery over them."""
     for folder in sorted((place / RUNS).glob("lengths-*")):
-        write_report(read_run(folder))
+        write_report(read_report(folder))
     write_gallery(place / RUNS)
 
 
@@ -75,7 +75,7 @@ def _warm_up() -> None:
     """Load what drawing a page loads when first wanted."""
     with TemporaryDirectory() as folder:
         write_report(publish(Path(folder) / "page", _result(np.zeros(1)), {}))
-        read_run(Path(folder) / "page")
+        read_report(Path(folder) / "page")
 
 
 _warm_up()

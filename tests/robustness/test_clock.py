@@ -13,7 +13,7 @@ from alice.files import atomic_write
 from alice.plugins import provenance, runner
 from alice.plugins.conformance import tiny_context
 from alice.plugins.runner import run_analysis
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.training import log as metrics_log
 from alice.training.state import TrainingState
 
@@ -43,7 +43,7 @@ def test_runs_are_written_and_took_no_negative_time(base, tmp_path):
     ctx = tiny_context(base, texts=40)
     runs = [run_analysis(Lengths(), ctx, out=tmp_path / "runs") for _ in range(3)]
     assert len({run.folder for run in runs}) == 3
-    assert all(read_run(run.folder).provenance["duration"] >= 0 for run in runs)
+    assert all(read_report(run.folder).provenance["duration"] >= 0 for run in runs)
     assert len(list((tmp_path / "cache").rglob("*.safetensors"))) > 0
     assert all(run.folder.name in (tmp_path / "runs" / "index.html").read_text() for run in runs)
 

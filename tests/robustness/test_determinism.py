@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from click.testing import CliRunner
-from run_folders import write_run
+from training_folders import write_training
 from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
@@ -39,7 +39,7 @@ def place(tmp_path_factory):
     (folder / "cipher.txt").write_text("RJ HRIF YF QDAF SEF BFVS KFTRVRNJV YF TDJ " * 4)
     for pool, final in ((10, 2.0), (20, 1.0), (40, 0.5)):
         losses = [(step, 3.0 - (3.0 - final) * step / 60) for step in range(1, 61)]
-        write_run(folder / "trainings" / f"pool-{pool}", losses=losses, errors=[(60, final / 4)], pool=pool)
+        write_training(folder / "trainings" / f"pool-{pool}", losses=losses, errors=[(60, final / 4)], pool=pool)
     return folder
 
 

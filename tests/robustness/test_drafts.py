@@ -8,7 +8,7 @@ import pytest
 from alice.errors import AliceError
 from alice.files import atomic_write, draft_folder, held, remove_drafts
 from alice.reports import Result
-from alice.reports.archive import read_run, write_run
+from alice.reports.archive import read_report, write_result
 from alice.reports.publish import publish
 
 
@@ -19,11 +19,11 @@ def names(folder):
 def test_a_whole_result_that_had_no_name_yet_gets_it_and_half_of_one_goes(tmp_path):
     for draft in (".whole.0a1b2c3d.tmp", ".half.0a1b2c3d.tmp"):
         (tmp_path / draft).mkdir()
-        write_run(tmp_path / draft, Result("Found"), {})
+        write_result(tmp_path / draft, Result("Found"), {})
     (tmp_path / ".half.0a1b2c3d.tmp" / "result.json").unlink()
     publish(tmp_path / "new", Result("New"), {})
     assert names(tmp_path) == ["index.html", "new", "plotly.min.js", "whole"]
-    assert read_run(tmp_path / "whole").result.title == "Found"
+    assert read_report(tmp_path / "whole").result.title == "Found"
     assert "whole" in (tmp_path / "index.html").read_text()
 
 
@@ -89,7 +89,7 @@ def test_on_a_disk_without_locks_everything_can_be_written_and_nothing_is_taken_
         file.write("whole")
     with held(tmp_path):
         publish(tmp_path / "run", Result("Mine"), {})
-    assert read_run(tmp_path / "run").result.title == "Mine"
+    assert read_report(tmp_path / "run").result.title == "Mine"
     assert names(tmp_path) == [".file.0a1b2c3d.tmp", "file", "index.html", "plotly.min.js", "run"]
 
 

@@ -8,7 +8,7 @@ from training_runs import carry_out, losses, same_weights, small_run
 
 from alice.checkpoint.folder import CONFIG
 from alice.model import Alice
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.gallery import is_gallery, read_entries
 from alice.training import log as metrics_log
 from alice.training.state import STATE, TrainingState
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 def whole_runs(place):
     """Return the names of the runs, all of which must be whole."""
     folders = [path for path in (place / RUNS).iterdir() if path.is_dir() and not path.name.startswith(".")]
-    results = [read_run(folder).result for folder in folders]
+    results = [read_report(folder).result for folder in folders]
     assert all(result.metrics["batches"] == len(result.arrays["sums"]) > 1 for result in results)
     return {folder.name for folder in folders}
 

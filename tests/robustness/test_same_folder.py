@@ -11,7 +11,7 @@ from training_runs import carry_out, small_run
 
 from alice.errors import AliceError
 from alice.files import held
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.reports.gallery import read_entries
 from alice.training.folder import Run
 from alice.training.state import TrainingState
@@ -71,7 +71,7 @@ def test_analyses_at_the_same_time_all_leave_their_run_and_one_gallery(place):
         assert process.exitcode == 0
     entries = read_entries(place / RUNS)
     assert len(entries) == 4
-    assert all(read_run(place / RUNS / entry.name).result.metrics["batches"] > 1 for entry in entries)
+    assert all(read_report(place / RUNS / entry.name).result.metrics["batches"] > 1 for entry in entries)
     finish(analyse, place)
     assert (place / RUNS / "index.html").read_text().count("report.html") >= 5
     assert drafts_in(place) == []

@@ -101,21 +101,21 @@ def test_weights_of_a_type_that_torch_lacks(saved):
 
 
 def test_a_dtype_in_a_result_that_is_no_python(tmp_path):
-    archive.write_run(tmp_path, Result("T"), {"x": np.zeros(1)})
+    archive.write_result(tmp_path, Result("T"), {"x": np.zeros(1)})
     file = tmp_path / archive.RESULT
     file.write_text(file.read_text().replace('"<f8"', '"f4,("'))
-    refused("is damaged", archive.read_run, tmp_path)
+    refused("is damaged", archive.read_report, tmp_path)
 
 
 def test_a_result_of_a_version_that_is_a_novel(tmp_path):
-    archive.write_run(tmp_path, Result("T"), {})
+    archive.write_result(tmp_path, Result("T"), {})
     document = json.loads((tmp_path / archive.RESULT).read_text()) | {"version": "a" * 9000}
     (tmp_path / archive.RESULT).write_text(json.dumps(document))
-    refused("upgrade the program", archive.read_run, tmp_path)
+    refused("upgrade the program", archive.read_report, tmp_path)
 
 
 def test_an_array_in_a_provenance_is_shown(tmp_path):
-    run = archive.write_run(tmp_path, Result("T"), {"x": np.arange(3)})
+    run = archive.write_result(tmp_path, Result("T"), {"x": np.arange(3)})
     assert "[0 1 2]" in render_report(run)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from run_folders import write_run
+from training_folders import write_training
 
 from alice.cli import main
 from alice.errors import AliceError
@@ -22,9 +22,9 @@ def line(first, last, count=60, every=10):
 @pytest.fixture
 def runs(tmp_path):
     """Three pools: one learnt by heart, one that generalises, one with fresh keys."""
-    write_run(tmp_path / "pool-10", losses=line(3, 0.05), errors=[(300, 0.6), (600, 0.7)], pool=10)
-    write_run(tmp_path / "pool-2000", losses=line(3, 0.5), errors=[(300, 0.5), (600, 0.05)], pool=2000)
-    write_run(tmp_path / "pool-all", losses=line(3, 0.4), errors=[(300, 0.5), (600, 0.04)])
+    write_training(tmp_path / "pool-10", losses=line(3, 0.05), errors=[(300, 0.6), (600, 0.7)], pool=10)
+    write_training(tmp_path / "pool-2000", losses=line(3, 0.5), errors=[(300, 0.5), (600, 0.05)], pool=2000)
+    write_training(tmp_path / "pool-all", losses=line(3, 0.4), errors=[(300, 0.5), (600, 0.04)])
     return tmp_path
 
 
@@ -78,7 +78,7 @@ def test_the_paper_stands_beside(runs):
 
 def test_runs_that_cannot_be_compared_are_told(runs):
     assert not any("Not comparable" in caveat for caveat in Generalization((runs,)).run(RunContext()).caveats)
-    other = write_run(runs / "pool-50", losses=line(3, 1), pool=50, lr=0.3)
+    other = write_training(runs / "pool-50", losses=line(3, 1), pool=50, lr=0.3)
     told = [caveat for caveat in Generalization((runs,)).run(RunContext()).caveats if "Not comparable" in caveat]
     assert told == ["Not comparable: the runs differ in lr (0.0001, 0.3)."]
     alone = Generalization((other,)).run(RunContext())
@@ -89,20 +89,20 @@ def test_runs_that_cannot_be_compared_are_told(runs):
 
 
 def test_a_pool_that_was_not_measured_is_not_said_to_fail(runs):
-    write_run(runs / "pool-50", losses=line(3, 1), pool=50)
+    write_training(runs / "pool-50", losses=line(3, 1), pool=50)
     assert "the next smaller one here, 10 keys, does not." in Generalization((runs,)).run(RunContext()).summary
 
 
 def test_two_runs_of_one_pool_are_told_apart(tmp_path):
     for name in ("a", "b"):
-        write_run(tmp_path / name, losses=line(3, 1), errors=[(600, 0.5)], pool=10)
+        write_training(tmp_path / name, losses=line(3, 1), errors=[(600, 0.5)], pool=10)
     drawn = Generalization((tmp_path,)).run(RunContext()).figures["training"].figure.data
     assert [trace.name for trace in drawn[:2]] == ["10 keys, a", "10 keys, b"]
 
 
 def test_noise_is_smoothed(tmp_path):
     noisy = [(step, loss + 0.5 * (-1) ** step) for step, loss in line(3, 1, count=200, every=1)]
-    write_run(tmp_path / "run", losses=noisy)
+    write_training(tmp_path / "run", losses=noisy)
     result = Generalization((tmp_path,), window=21).run(RunContext())
     raw, smooth = result.arrays["loss-1"][1:]
     middle = slice(20, -20)

@@ -18,7 +18,7 @@ from alice.plugins.builtin.answers import answer
 from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.builtin.key_recovery.measure import PAIRS, measure
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.solving.solve import solve
 from alice.text.alphabet import LETTERS
 
@@ -227,6 +227,6 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     headline, report = done.stdout.splitlines()
     assert headline.startswith("key accuracy of ba, %: ")
-    stored = read_run(Path(report).parent).result
+    stored = read_report(Path(report).parent).result
     assert stored.metrics["texts"] == 7
     assert {"key-ba", "key-bi", "accuracy", "margins", "not-one-to-one"} <= stored.figures.keys()

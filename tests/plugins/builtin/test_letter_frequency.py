@@ -17,7 +17,7 @@ from alice.plugins.builtin.letter_frequency import LetterFrequency
 from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.plugins.builtin.letter_frequency.measure import tally
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.text.alphabet import LETTERS
 
 A, B, E, Q = (LETTERS.index(letter) for letter in "ABEQ")
@@ -128,6 +128,6 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     headline, report = done.stdout.splitlines()
     assert headline.startswith("slope against English of ba: ")
-    stored = read_run(Path(report).parent).result
+    stored = read_report(Path(report).parent).result
     assert stored.metrics["texts"] == 7
     assert {"excess-lewand-ba", "excess-corpus-bi", "confusion-bi"} <= stored.figures.keys()

@@ -21,7 +21,7 @@ from alice.plugins.builtin.ngram.report import report
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.reproduce.paper_ngrams import FINAL_SIMILARITY
 from alice.probes.tokens import split_texts
-from alice.reports.archive import read_run
+from alice.reports.archive import read_report
 from alice.text.alphabet import ENGLISH, LETTERS, Alphabet
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -230,7 +230,7 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     done = CliRunner().invoke(main, ["run", "ngram", *data, "--characters", "letters", "--epochs", "1"])
     assert done.exit_code == 0, done.output
     (folder,) = {file.parent for file in (tmp_path / "out").rglob("result.json")}
-    assert "places where the plaintext has a letter" in read_run(folder).result.summary
+    assert "places where the plaintext has a letter" in read_report(folder).result.summary
 
 
 def test_it_keeps_the_rules_of_an_analysis(check_analysis):

@@ -2,7 +2,7 @@
 
 import pytest
 from click.testing import CliRunner
-from run_folders import write_run
+from training_folders import write_training
 
 from alice.cli import main
 from alice.errors import AliceError
@@ -23,7 +23,9 @@ def law(flops_per_step, factor, exponent):
 def runs(tmp_path):
     """Two sizes on one law, 400 * FLOPs ** -0.5, the larger one with ten times the operations a step."""
     for name, model, cost in (("size-small", SMALL, 1e7), ("size-mini", MINI, 1e6)):
-        write_run(tmp_path / name, losses=[(320, 1.0)], errors=law(cost, 400, -0.5), flops_per_step=cost, model=model)
+        write_training(
+            tmp_path / name, losses=[(320, 1.0)], errors=law(cost, 400, -0.5), flops_per_step=cost, model=model
+        )
     return tmp_path
 
 
@@ -50,7 +52,7 @@ def test_a_line_for_each_size_smallest_first(runs):
 
 def test_only_the_best_for_its_operations_is_fitted(runs):
     worse = law(3e6, 900, -0.2)
-    write_run(runs / "worse", losses=[(320, 1.0)], errors=worse, flops_per_step=3e6, model=MINI | {"d_mlp": 96})
+    write_training(runs / "worse", losses=[(320, 1.0)], errors=worse, flops_per_step=3e6, model=MINI | {"d_mlp": 96})
     result = Scaling((runs,)).run(RunContext())
     assert result.metrics["exponent"] == pytest.approx(-0.5)
     assert len(result.figures["error-by-operations"].figure.data) == 5  # three sizes, the law, the frontier
@@ -58,14 +60,14 @@ def test_only_the_best_for_its_operations_is_fitted(runs):
 
 def test_a_slow_start_can_be_left_out(tmp_path):
     errors = [(step, 0.8) for step in (1, 2, 4)] + law(1e6, 400, -0.5)
-    write_run(tmp_path / "run", losses=[(320, 1.0)], errors=errors, model=MINI)
+    write_training(tmp_path / "run", losses=[(320, 1.0)], errors=errors, model=MINI)
     whole, part = (Scaling((tmp_path,), fit_below=limit).run(RunContext()).metrics for limit in (1.0, 0.5))
     assert part["exponent"] == pytest.approx(-0.5)
     assert whole["exponent"] != pytest.approx(-0.5, abs=0.01)
 
 
 def test_too_few_points_have_no_exponent(tmp_path):
-    write_run(tmp_path / "run", losses=[(20, 1.0)], errors=[(10, 0.5), (20, 0.4)])
+    write_training(tmp_path / "run", losses=[(20, 1.0)], errors=[(10, 0.5), (20, 0.4)])
     result = Scaling((tmp_path,)).run(RunContext())
     assert "exponent" not in result.metrics
     assert "too few for a power law" in result.summary
@@ -74,19 +76,19 @@ def test_too_few_points_have_no_exponent(tmp_path):
 
 def test_points_without_a_logarithm_are_not_fitted(tmp_path):
     errors = [(0, 0.9), *law(1e6, 400, -0.5), (640, 0.0)]
-    write_run(tmp_path / "run", losses=[(640, 1.0)], errors=errors, flops_per_step=1e6, model=MINI)
+    write_training(tmp_path / "run", losses=[(640, 1.0)], errors=errors, flops_per_step=1e6, model=MINI)
     drawn = Scaling((tmp_path,)).run(RunContext()).figures["error-by-operations"].figure
     assert [list(trace.x) for trace in drawn.data if "power law" in trace.name] == [[10e6, 320e6]]
 
 
 def test_runs_of_one_name_keep_their_numbers(tmp_path):
-    folders = tuple(write_run(tmp_path / place / "run", losses=[(20, 1.0)]) for place in ("a", "b"))
+    folders = tuple(write_training(tmp_path / place / "run", losses=[(20, 1.0)]) for place in ("a", "b"))
     rows = Scaling(folders).run(RunContext()).tables["configurations"].rows
     assert [row[1] for row in rows[:2]] == ["run (1)", "run (2)"]
 
 
 def test_a_run_that_was_not_measured_yet_has_no_line(tmp_path):
-    write_run(tmp_path / "run", losses=[(20, 1.0)])
+    write_training(tmp_path / "run", losses=[(20, 1.0)])
     assert "Nothing was measured yet" in Scaling((tmp_path,)).run(RunContext()).summary
 
 
@@ -98,7 +100,7 @@ def test_the_papers_configurations_stand_beside(runs):
 
 
 def test_estimated_operations_and_other_recipes_are_told(runs):
-    write_run(runs / "old", losses=[(320, 1.0)], errors=[(320, 0.5)], flops_per_step=None, lr=0.3, model=MINI)
+    write_training(runs / "old", losses=[(320, 1.0)], errors=[(320, 0.5)], flops_per_step=None, lr=0.3, model=MINI)
     caveats = " ".join(Scaling((runs,)).run(RunContext()).caveats)
     assert "The log of old has no count of operations" in caveats
     assert "Not comparable: the runs differ in lr" in caveats

@@ -10,7 +10,7 @@ from alice.training.recipe import Recipe
 Pairs = list[tuple[int, float]]
 
 
-def write_run(
+def write_training(
     folder: Path,
     *,
     losses: Pairs,
