@@ -19,7 +19,7 @@ Checkpoints = Literal["one", "several", "none"]
 """How many models an analysis reads."""
 ALL = "all"
 """Not the name of an analysis: `run all` runs every one."""
-RUN_OPTIONS = ("ckpt", "data", "split", "seed", "out", "standalone", "plugin", "help")
+RUN_OPTIONS = ("ckpt", "data", "split", "seed", "device", "out", "standalone", "plugin", "help")
 """Options that every analysis has, so that no field can be called so."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

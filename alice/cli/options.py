@@ -24,6 +24,13 @@ NONE_WORD = "none"
 """What a user writes where a field may be None and something else is its default."""
 _SAID_NONE: Any = object()
 
+device_option = click.option(
+    "--device",
+    metavar="NAME",
+    help="Where to compute, such as cpu or cuda:1.  [default: the accelerator if there is one]",
+)
+"""Adds `--device`, passed as `device: str | None`, to a command that computes."""
+
 
 class Whole(click.types.IntParamType):
     """A whole number that a machine can count to."""
