@@ -8,6 +8,7 @@ import torch
 
 from alice.errors import AliceError
 from alice.model import Alice
+from alice.model.device import default_device
 from alice.plugins.context import RunContext, Tracker
 from alice.plugins.models import NamedModel, name_of
 from alice.plugins.sample import Sample, Split, TextPool, open_pool
@@ -29,7 +30,7 @@ def open_contexts(
     corpora: "Mapping[str, CorpusOpener]",
 ) -> list[RunContext]:
     """Return a context for each checkpoint; models of one alphabet share their texts."""
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or default_device()
     models = [_load(checkpoint, device) for checkpoint in checkpoints]
     if not models:
         raise AliceError("there is no model to run on; name at least one checkpoint")

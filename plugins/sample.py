@@ -10,11 +10,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal
 from weakref import finalize
 
-import numpy as np
-
 from alice.errors import AliceError
 from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch, Batches, BatchLimit, EncodedTexts, KeySource
+from alice.text.batches import KEY_STREAM, Batch, Batches, BatchLimit, EncodedTexts, text_keys
 from alice.text.corpus import open_corpus
 from alice.text.split import letters_of, select
 
@@ -22,19 +20,11 @@ if TYPE_CHECKING:
     import torch
 
     from alice.plugins.hookspecs import CorpusOpener
-    from alice.text.cipher import KeyArray
 
 Split = Literal["test", "train", "all"]
 LIMIT = BatchLimit(tokens=4096)
 LONGEST = 300
 """Longest text to read, as in the paper; a model that reads less sets a lower limit."""
-KEYS = 1_000_003
-"""Parts the keys of a sample from all else that is drawn with its seed, such as the keys of a training's pool."""
-
-
-def text_keys(count: int, seed: int) -> KeyArray:
-    """Return the keys of the first texts, (count, 26): that of a text stays the same however many others there are."""
-    return KeySource().draw(count, np.random.default_rng((seed, KEYS)))
 
 
 class TextPool:
@@ -159,7 +149,7 @@ class Sample:
         return read | {"training texts": trained, "training sha256": self._hash(self.pool.training.first(trained))}
 
     def _hash(self, texts: list[str]) -> str:
-        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, KEYS)).encode())
+        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, KEY_STREAM)).encode())
         for text in texts:
             digest.update(text.encode() + b"\n")
         return digest.hexdigest()

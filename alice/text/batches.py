@@ -19,6 +19,8 @@ from alice.text.alphabet import PAD, Alphabet, Ids
 from alice.text.cipher import KeyArray, encrypt_ids, random_keys
 
 MAX_PADDING = 0.05
+KEY_STREAM = 1_000_003
+"""Separates the keys of texts from everything else that is drawn with the same seed."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,11 @@ class KeySource:
 def _rows(keys: KeyArray) -> NDArray[np.void]:
     """View each key as one value that can be compared."""
     return np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
+
+
+def text_keys(count: int, seed: int) -> KeyArray:
+    """Draw the keys of texts 0 to `count` - 1, (count, 26); a smaller count gives a prefix of a larger one."""
+    return KeySource().draw(count, np.random.default_rng((seed, KEY_STREAM)))
 
 
 class Batches(Dataset[Batch]):
