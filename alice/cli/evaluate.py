@@ -76,14 +76,14 @@ def _print(ckpt: str, data: str, variant: str, found: "ErrorTable") -> None:
     )
     for name, printed in zip(bin_names(), paper.MEDIAN_SER[variant], strict=True):
         mean, median = found.mean[name], found.median[name]
-        by_length.add_row(name.replace("[", r"\["), f"{mean.count:,}", estimate(mean), quantiles(median), printed)
+        by_length.add_row(name.replace("[", r"\["), f"{mean.count:,}", estimate(mean), quantiles(median), str(printed))
     console.print(by_length)
     means = Table("solver", f"<{SHORT}", f">={SHORT}", title="Mean", box=None)
     means.add_row(ckpt, *(estimate(found.mean[name]) for name in (f"<{SHORT}", f">={SHORT}")), style="bold")
     for name, figures in paper.MEAN_SER.items():
-        means.add_row(f"{name}, 85M (paper)", *figures)
+        means.add_row(f"{name}, 85M (paper)", *map(str, figures))
     for name, figures in paper.OTHER_SOLVERS.items():
-        means.add_row(name, *figures, style="dim")
+        means.add_row(name, *map(str, figures), style="dim")
     console.print()
     console.print(means)
 

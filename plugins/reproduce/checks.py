@@ -10,7 +10,7 @@ from alice.plugins.builtin.ngram.readings import PROBES, READERS
 from alice.plugins.reproduce import verdicts_texts as claims_texts
 from alice.plugins.reproduce import verdicts_trainings as claims_runs
 from alice.plugins.reproduce.found import Model, Ran
-from alice.plugins.reproduce.paper_statements import MOSTLY_RIGHT
+from alice.plugins.reproduce.paper import MOSTLY_RIGHT
 from alice.plugins.reproduce.rows import around_75
 from alice.plugins.reproduce.verdicts import Verdict, judge_always, judge_share, judge_sometimes
 from alice.reports.reproduce import Check

@@ -8,7 +8,7 @@ from alice.plugins.builtin.ngram.readings import READERS
 from alice.plugins.reproduce import rows
 from alice.plugins.reproduce.claims import link, outcome_of
 from alice.plugins.reproduce.found import Found, Ran
-from alice.plugins.reproduce.paper_training import GENERALIZATION_STEPS
+from alice.plugins.reproduce.paper import GENERALIZATION_STEPS
 from alice.reports.reproduce import Check, Claim, Item, Row
 
 

@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 
 from alice.metrics import bin_names
-from alice.plugins.reproduce import paper, paper_borg, paper_statements
+from alice.plugins.reproduce import paper
 from alice.plugins.reproduce.found import Ran
-from alice.plugins.reproduce.paper_ngrams import FINAL_SIMILARITY
-from alice.plugins.reproduce.paper_speed import SPEEDS
 from alice.reports.number_text import shown
 from alice.reports.reproduce import Row
 from alice.training.presets import PAPER_SIZES, model_config
@@ -31,19 +29,19 @@ def medians(ran: Ran) -> Rows:
 
 def error_counts(ran: Ran) -> Rows:
     """Figure 2: how many errors texts of some lengths have, for base models."""
-    said = list(paper_statements.ERRORS_BY_LENGTH.items())
+    said = [("texts of about 75 characters with at most one error", paper.ONE_ERROR_AT_75), ("texts of 150 characters or more without an error", paper.SOLVED_FROM_150)]
     for model in ran.models:
         if model.variant == "base":
             lengths, errors = ran.array("lengths", model), ran.array("errors", model)
             middle = around_75(lengths)
-            long = lengths >= paper_statements.PLATEAU
+            long = lengths >= paper.PLATEAU
             for (what, printed), right in zip(said, (errors[middle] <= 1, errors[long] == 0), strict=True):
                 yield Row(f"{model.name}, {what}", printed, _share(right))
 
 
 def around_75(lengths: Any) -> Any:
     """Say which texts have "about 75 characters", (text,)."""
-    start, end = paper_statements.AROUND_75
+    start, end = paper.AROUND_75
     return (lengths >= start) & (lengths < end)
 
 
@@ -63,7 +61,7 @@ def means(ran: Ran) -> Rows:
 def _parts(what: str, row: dict[str, Any], printed: Sequence[str]) -> Rows:
     """Return the two columns of Table 2 for one solver."""
     for part, figure in zip(("<128", ">=128"), printed, strict=True):
-        yield Row(f"{what}, {part} characters, %", figure, _with_error(row[f"{part}, %"], row[f"± {part}"]))
+        yield Row(f"{what}, {part} characters, %", str(figure), _with_error(row[f"{part}, %"], row[f"± {part}"]))
 
 
 def keys(ran: Ran) -> Rows:
@@ -96,7 +94,7 @@ def last_layer(ran: Ran) -> Rows:
     """Table 5: similarity at the last layer."""
     for row in ran.rows("last-layer"):
         variant = _variant(ran, row["model"])
-        if printed := FINAL_SIMILARITY.get((variant, row["reader"])):
+        if printed := paper.FINAL_SIMILARITY.get((variant, row["reader"])):
             ours = ", ".join(
                 f"{value:.3f}" for name, value in row.items() if name.startswith("n=") and value is not None
             )
@@ -149,7 +147,7 @@ def borg(ran: Ran) -> Rows:
     if "solvers" not in ran.run.result.tables:
         yield from metrics(ran)
         return
-    printed = f"{paper_borg.MEAN_SER[paper_borg.ALICE]:.2f} ({paper_borg.LOWEST:.2f}-{paper_borg.HIGHEST:.2f})"
+    printed = f"{paper.BORG_MEAN_SER[paper.BORG_ALICE]:.2f} ({paper.BORG_LOWEST:.2f}-{paper.BORG_HIGHEST:.2f})"
     for row in ran.rows("solvers"):
         if row["from"] == "measured here":
             spread = f" ({row['lowest']:.2f}-{row['highest']:.2f})" if row["lowest"] is not None else ""
@@ -158,7 +156,7 @@ def borg(ran: Ran) -> Rows:
 
 def speeds(ran: Ran) -> Rows:
     """Appendix H: letters per second on one core."""
-    printed = {"bijective" if "bijective" in one.solver else "base": one for one in SPEEDS if "core" in one.hardware}
+    printed = {"bijective" if "bijective" in one.solver else "base": one for one in paper.SPEEDS if "core" in one.hardware}
     for name, value in ran.metrics.items():
         if name.startswith("letters/s"):
             variant = next((model.variant for model in ran.models if f" of {model.name}," in name), None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
 from alice.plugins.hookspecs import hookimpl
-from alice.plugins.reproduce import paper_borg
+from alice.plugins.reproduce import paper
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
@@ -45,7 +45,7 @@ class Borg:
     ignore: str = field(default="", metadata={"help": "Symbols that are no part of the cipher, such as ARU."})
     relabellings: int = field(default=100, metadata={"help": "Random relabellings of the symbols, 2 or more."})
     length: int = field(
-        default=paper_borg.LENGTH, metadata={"help": "Characters that the model reads at a time, at most."}
+        default=paper.BORG_LENGTH, metadata={"help": "Characters that the model reads at a time, at most."}
     )
 
     def __post_init__(self) -> None:

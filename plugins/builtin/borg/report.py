@@ -10,7 +10,7 @@ from alice.plugins.builtin.borg.measure import Deciphered, Page
 from alice.plugins.builtin.borg.shown import key_table, readings_table, text_table
 from alice.plugins.builtin.borg.transcription import shared_letters
 from alice.plugins.builtin.suffixes import suffixes
-from alice.plugins.reproduce import paper_borg
+from alice.plugins.reproduce import paper
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
 from alice.statistics import Floats
@@ -91,7 +91,7 @@ def _summary(page: Page, deciphered: Sequence[Deciphered]) -> str:
                 f"the vote of all relabellings has {found.vote_error:.2f} %."
             )
     if page.key is not None:
-        alice, lowest, highest = paper_borg.MEAN_SER[paper_borg.ALICE], paper_borg.LOWEST, paper_borg.HIGHEST
+        alice, lowest, highest = paper.BORG_MEAN_SER[paper.BORG_ALICE], paper.BORG_LOWEST, paper.BORG_HIGHEST
         said.append(f"The paper has {alice:.2f} %, from {lowest:.2f} to {highest:.2f} %, on another page.")
     return " ".join(said)
 
@@ -120,10 +120,10 @@ def _solver_table(deciphered: Sequence[Deciphered]) -> Table:
         if found.errors is not None:
             rows.append((found.model, "measured here", len(found.errors), *_spread_cells(found.errors)))
             rows.append((f"{found.model}, vote", "measured here", None, found.vote_error, None, None, None))
-    for solver, error in paper_borg.MEAN_SER.items():
-        ours = solver == paper_borg.ALICE
-        spread = (None, paper_borg.LOWEST, paper_borg.HIGHEST) if ours else (None, None, None)
-        rows.append((solver, "the paper", paper_borg.RUNS if ours else None, error, *spread))
+    for solver, error in paper.BORG_MEAN_SER.items():
+        ours = solver == paper.BORG_ALICE
+        spread = (None, paper.BORG_LOWEST, paper.BORG_HIGHEST) if ours else (None, None, None)
+        rows.append((solver, "the paper", paper.BORG_RELABELLINGS if ours else None, error, *spread))
     columns = ("solver", "from", "relabellings", "SER, %", "spread", "lowest", "highest")
     caption = (
         "Symbol error rate of the whole text in percent: mean, standard deviation, lowest and highest over random "

@@ -154,7 +154,7 @@ def _mean_figure(measured: Sequence[Measured]) -> Figure:
 
 def _length_table(found: Measured, rng: np.random.Generator) -> Table:
     """Show the paper's first table: medians by length, beside the paper's."""
-    printed = dict(zip(bin_names(), paper.MEDIAN_SER[found.variant], strict=True))
+    printed = dict(zip(bin_names(), map(str, paper.MEDIAN_SER[found.variant]), strict=True))
     parts = found.scores.parts()
     rows: list[tuple[Any, ...]] = []
     for name, mean in found.table.mean.items():
@@ -181,7 +181,7 @@ def _solver_table(measured: Sequence[Measured], same: SameTexts | None) -> Table
         rows += [(name, first, *_cells(one)) for name, one in same.tables.items()]
     printed = {f"ALICE {name}, 85M": figures for name, figures in paper.MEAN_SER.items()}
     for name, figures in (printed | paper.OTHER_SOLVERS).items():
-        rows.append((name, "the paper", *(value for figure in figures for value in _mean_and_error(figure))))
+        rows.append((name, "the paper", *(value for figure in figures for value in (figure.mean, figure.error))))
     short, long = PARTS
     columns = ("solver", "from", f"{short}, %", f"± {short}", f"{long}, %", f"± {long}")
     caption = f"Mean symbol error rate in percent of texts below {SHORT} characters and of longer ones."
@@ -190,9 +190,3 @@ def _solver_table(measured: Sequence[Measured], same: SameTexts | None) -> Table
 
 def _cells(table: ErrorTable) -> list[float | None]:
     return [value for part in PARTS for value in table.mean[part].cells]
-
-
-def _mean_and_error(figure: str) -> tuple[float, float | None]:
-    """Read a figure of the paper, such as `1.09 ± 0.07` or `22.00`."""
-    mean, _, error = figure.partition(" ± ")
-    return float(mean), float(error) if error else None

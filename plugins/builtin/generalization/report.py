@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alice.plugins.builtin.training_curves import smooth
-from alice.plugins.reproduce import paper_training as paper
+from alice.plugins.reproduce import paper
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
 from alice.reports.panels import Panel, line_panels

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, Measure, Similarities, Similarity
 from alice.plugins.builtin.ngram.readings import READERS
 from alice.plugins.builtin.suffixes import suffixes
-from alice.plugins.reproduce.paper_ngrams import FINAL_SIMILARITY
+from alice.plugins.reproduce import paper
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import slider
 from alice.reports.panels import level_and_change
@@ -147,8 +147,8 @@ def _last_layer(compared: Sequence[Similarities]) -> Table:
             for measure in MEASURES:
                 cosines = one.found[reader, measure].cosine[-1]
                 rows.append((one.readings.model, reader, measure, *_row(compared, cosines.round(3))))
-            if paper := FINAL_SIMILARITY.get((one.readings.variant, reader)):
-                rows.append((f"paper's {one.readings.variant}", reader, "not said", *_row(compared, np.array(paper))))
+            if printed := paper.FINAL_SIMILARITY.get((one.readings.variant, reader)):
+                rows.append((f"paper's {one.readings.variant}", reader, "not said", *_row(compared, np.array(printed))))
     caption = (
         "Similarity at the last layer: the mean over texts, or of the whole corpus together. The paper's models have "
         "12 layers and 85M parameters, and read other texts."

@@ -8,7 +8,7 @@ import numpy as np
 
 from alice.model.config import ModelConfig
 from alice.plugins.builtin.training_curves import FEWEST_POINTS, PowerLaw, frontier, power_law
-from alice.plugins.reproduce import paper_training as paper
+from alice.plugins.reproduce import paper
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import DERIVED
 from alice.reports.panels import Panel, line_panels

@@ -7,7 +7,7 @@ import numpy as np
 from alice.plugins.builtin.solver_runs import Solved
 from alice.plugins.builtin.speed.measure import Pass, Timing
 from alice.plugins.builtin.speed.solvers import Comparison
-from alice.plugins.reproduce.paper_speed import CIPHERS, LETTERS_EACH, SPEEDS
+from alice.plugins.reproduce import paper
 from alice.reports import Figure, Result, Table
 from alice.reports.figures import bars
 from alice.statistics import Floats, Spread, bayesian_bootstrap, spread
@@ -223,7 +223,7 @@ def _solver_figure(compared: Comparison) -> Figure:
 
 
 def _paper_table() -> Table:
-    rows = [(one.solver, one.hardware, one.letters_per_second, one.seconds, one.from_seconds) for one in SPEEDS]
-    times = f"seconds for {CIPHERS} ciphers of {LETTERS_EACH}"
+    rows = [(one.solver, one.hardware, one.letters_per_second, one.seconds, one.from_seconds) for one in paper.SPEEDS]
+    times = f"seconds for {paper.CIPHERS} ciphers of {paper.LETTERS_EACH}"
     caption = "What the paper prints, ALICE having 85M parameters; the last column is worked out from its times."
     return Table(("solver", "hardware", "letters/s", times, "letters/s by those seconds"), rows, caption=caption)

@@ -11,7 +11,7 @@ from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.borg import Borg
 from alice.plugins.builtin.borg.measure import lines
-from alice.plugins.reproduce import paper_borg
+from alice.plugins.reproduce import paper
 from alice.text.alphabet import LETTERS
 from alice.text.relabelling import relabellings
 
@@ -74,7 +74,7 @@ def test_the_text_is_shown_with_its_errors_in_capitals(page):
 
 def test_the_papers_table_stands_beside(page):
     rows = Borg(**page, relabellings=3).run(context()).tables["solvers"].rows
-    assert [row[0] for row in rows] == ["base", "base, vote", *paper_borg.MEAN_SER]
+    assert [row[0] for row in rows] == ["base", "base, vote", *paper.BORG_MEAN_SER]
     assert rows[-1] == ("ALICE base, multilingual, 85M", "the paper", 100, 2.80, None, 0.00, 6.25)
     assert [row[3] for row in rows[2:]] == [5.47, 4.10, 2.80]
 
@@ -121,7 +121,7 @@ def test_lines_end_between_words():
 
 
 def test_a_passage_is_as_long_as_the_papers():
-    assert Borg().length == paper_borg.LENGTH
+    assert Borg().length == paper.BORG_LENGTH
 
 
 @pytest.mark.parametrize("options", [{"relabellings": 1}, {"length": 0}])
