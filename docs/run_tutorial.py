@@ -1,7 +1,7 @@
-"""Runs all that docs/tutorial.md shows and writes what it printed into the page: `python docs/run_tutorial.py`.
+"""Run everything in docs/tutorial.md and write the output into the page: `python docs/run_tutorial.py`.
 
-A block of kind `sh` holds commands of ours, one of kind `python` goes on where the block before it stopped, and one
-with a title is saved under it. A block of kind `text` after either is what that printed.
+An `sh` block holds `alice-interp` commands, a `python` block continues the previous one, and a block with a title is
+saved as a file of that name. A `text` block shows the output of the block before it.
 """
 
 import os
@@ -20,7 +20,7 @@ BLOCK = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<source
 
 
 def run(page: str, folder: Path) -> tuple[str, dict[str, Any]]:
-    """Run the page in a folder; return it with what was printed, and the variables that its code left behind."""
+    """Run the page in a folder; return it with its output filled in, and the variables its code defined."""
     pieces, place, printed, variables = [], 0, "", {}
     with _apart(folder):
         for block in BLOCK.finditer(page):
@@ -39,7 +39,7 @@ def run(page: str, folder: Path) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def _apart(folder: Path) -> Iterator[None]:
-    """Work in a folder, and store activations there, too; plugins that happen to be installed are no part of a page."""
+    """Work in a folder, with the activation store in it and without installed plugins."""
     variables = {"ALICE_INTERP_CACHE": str(folder / "cache"), "ALICE_INTERP_LOAD_PLUGINS": ""}
     with chdir(folder), patch.dict(os.environ, variables):
         yield
@@ -53,7 +53,7 @@ def _run_commands(source: str) -> str:
     printed = ""
     for program, *arguments in _commands(source):
         if program != "alice-interp":
-            raise ValueError(f"{program} is not a command of ours")
+            raise ValueError(f"{program} is not an alice-interp command")
         result = CliRunner().invoke(main, arguments, prog_name=program, catch_exceptions=False)
         if result.exit_code:
             raise RuntimeError(f"{shlex.join(arguments)} failed: {result.output}")
@@ -69,7 +69,7 @@ def _commands(source: str) -> Iterator[list[str]]:
 
 def _run_code(source: str, variables: dict[str, Any]) -> str:
     with redirect_stdout(StringIO()) as printed:
-        exec(compile(source, str(PAGE), "exec"), variables)  # noqa: S102  (a page of ours)
+        exec(compile(source, str(PAGE), "exec"), variables)  # noqa: S102  (our own page)
     return printed.getvalue()
 
 
