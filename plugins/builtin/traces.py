@@ -1,4 +1,4 @@
-"""One text with what a model makes of it, at one exit or several; and a batch of a text that the user gave."""
+"""One text with what a model answers at one exit or several, and how to make a batch of a text given by the user."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -16,24 +16,31 @@ from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS, invert, random_keys
 
 Ints = NDArray[np.int64]
+GIVEN = "given text"
+"""Title of a text given by the user."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One text on its way through the layers."""
+    """One text and the model's answers to it."""
 
     title: str
-    """What the text is called."""
+    """What reports call the text, such as `example 0`."""
     alphabet: Alphabet
     """Symbols of the ids."""
     cipher_ids: Ints
     """The text as the model sees it, (pos,)."""
     answers: Ints
-    """What each symbol stands for at each exit, (exit, symbol)."""
+    """Plain symbol for each cipher symbol at each exit, (exit, symbol)."""
     plain_ids: Ints | None
     """The solution, (pos,), if it is known."""
     key: Ints | None
     """Plain letter (0-25) of each cipher letter, (26,), if it is known."""
+
+    @property
+    def slug(self) -> str:
+        """The title as part of a figure's name, such as `example-0`."""
+        return self.title.replace(" ", "-")
 
     @property
     def texts(self) -> Ints:
@@ -42,12 +49,12 @@ class Trace:
 
     @property
     def seen(self) -> NDArray[np.bool_]:
-        """Whether each cipher letter occurs, (26,)."""
+        """Whether each cipher letter occurs in the text, (26,)."""
         return np.isin(self.alphabet.letter_ids, self.cipher_ids)
 
 
 def traces(batch: Batch, answers: Tensor, alphabet: Alphabet, wanted: Collection[int]) -> Iterator[tuple[int, Trace]]:
-    """Yield the wanted texts of a batch by number, given what each symbol stands for, (exit, batch, symbol)."""
+    """Yield the wanted texts of a batch by number, given the answers (exit, batch, symbol)."""
     for row, number in enumerate(batch.index.tolist()):
         if number in wanted:
             length = int(batch.mask[row].sum())
@@ -65,10 +72,10 @@ def traces(batch: Batch, answers: Tensor, alphabet: Alphabet, wanted: Collection
 
 
 def text_batch(ctx: RunContext, text: str, *, encrypt: bool) -> Batch:
-    """Return a batch of one text that the user gave: a ciphertext as it is, or a plaintext under a key of the seed."""
+    """Return a batch of one text given by the user: a ciphertext as it is, or a plaintext under a key drawn by seed."""
     reading = read(text, ctx.alphabet)
     if fault := reading.fault(ctx.model.config.n_ctx):
-        raise AliceError(f"--text {text[:40]!r} cannot be followed: {fault}")
+        raise AliceError(f"--text {text[:40]!r} cannot be used: {fault}")
     ids = reading.ids.astype(np.int64)[None]
     key = random_keys(1, ctx.rng) if encrypt else np.arange(N_LETTERS, dtype=np.uint8)[None]
     table = np.arange(ctx.alphabet.size)
@@ -78,7 +85,7 @@ def text_batch(ctx: RunContext, text: str, *, encrypt: bool) -> Batch:
 
 
 def given_trace(batch: Batch, answers: Tensor, alphabet: Alphabet, *, known: bool) -> Trace:
-    """Return the trace of the only text of a batch; unless its solution is known, nothing is said about right."""
+    """Return the trace of the only text of a batch, without solution and key unless they are known."""
     ((_, trace),) = traces(batch, answers, alphabet, [0])
-    trace = replace(trace, title="the text given")
+    trace = replace(trace, title=GIVEN)
     return trace if known else replace(trace, plain_ids=None, key=None)

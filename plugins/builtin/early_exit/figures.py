@@ -1,11 +1,11 @@
-"""Figures of the early-exit analysis that are its own: texts and permutations with a slider over the layers."""
+"""The figures of single models and texts: when letters settle, and texts and keys with a slider over the layers."""
 
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from alice.plugins.builtin.early_exit.measure import Exits
+from alice.plugins.builtin.early_exit.measure import Measured
 from alice.plugins.builtin.traces import Ints, Trace
 from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
@@ -23,8 +23,8 @@ STATE_COLORS = ("rgba(0,0,0,0)", "rgba(240,190,40,0.55)", "rgba(217,96,26,0.22)"
 UNCHANGED, CHANGED = "#111111", "#189b74"
 
 
-def settled_figure(found: Exits) -> Figure:
-    """Show by which layer each letter has become right for good."""
+def settling_figure(found: Measured) -> Figure:
+    """Draw the share of texts in which each letter is right from a layer on."""
     seen = found.settled.sum(1, keepdims=True)
     share = np.cumsum(found.settled[:, :-1], axis=1) / np.maximum(seen, 1)
     share[seen[:, 0] == 0] = np.nan
@@ -33,39 +33,41 @@ def settled_figure(found: Exits) -> Figure:
         y_labels=list(LETTERS),
         x_title="layer",
         y_title="plain letter",
-        value_title="share right for good",
+        value_title="share of texts",
         limits=(0, 1),
     )
     drawn.update_layout(height=560)
-    caption = f"{found.model}: share of the texts with a letter in which it is right after a layer and all later ones."
+    caption = f"{found.model}: share of the texts with a letter in which it is right at a layer and at all later ones."
     return Figure(drawn, caption)
 
 
-def text_figure(found: Exits, trace: Trace) -> Figure:
-    """Show the text after each layer, with a slider; changes are marked as in the paper."""
+def text_figure(found: Measured, trace: Trace) -> Figure:
+    """Draw the text after each layer, with a slider; changes are marked as in the paper."""
     before = np.concatenate([trace.cipher_ids[None], trace.texts[:-1]])
     changed = trace.texts != before
     wrong = np.zeros_like(changed) if trace.plain_ids is None else trace.texts != trace.plain_ids
     states = changed + 2 * wrong  # (exit, pos): an index into STATES
     steps = {str(layer): _page_of_text(trace, trace.texts[layer], states[layer]) for layer in range(len(states))}
-    known = "" if trace.plain_ids is None else "; orange is wrong"
-    caption = f"{found.model}, {trace.title}: the answer after each layer. Yellow changed from the layer before{known}."
+    known = "" if trace.plain_ids is None else "; orange: wrong"
+    caption = (
+        f"{found.model}, {trace.title}: the answer after each layer. Yellow: changed from the layer before{known}."
+    )
     return Figure(slider(steps, start=len(steps) - 1), caption, _text_data(trace, changed))
 
 
-def permutation_figure(found: Exits, trace: Trace) -> Figure:
-    """Show the key after each layer as a permutation matrix, with a slider."""
+def permutation_figure(found: Measured, trace: Trace) -> Figure:
+    """Draw the key after each layer as a permutation matrix, with a slider."""
     letter_ids = trace.alphabet.letter_ids
     number = np.full(trace.alphabet.size, -1)
     number[letter_ids] = np.arange(len(LETTERS))
-    # (exit, 26): number of the plain letter that each cipher letter stands for; -1 if that is none (`whole_vocab`).
+    # (exit, 26): number of the plain letter for each cipher letter; -1 if the answer is not a letter (`whole_vocab`).
     keys = number[trace.answers[:, letter_ids]]
     changed = np.concatenate([np.ones((1, len(LETTERS)), bool), keys[1:] != keys[:-1]])
     steps = {str(layer): _matrix(trace, keys[layer], changed[layer]) for layer in range(len(keys))}
     marks = "squares are right, circles wrong" if trace.key is not None else "the true key is not known"
     caption = (
-        f"{found.model}, {trace.title}: the key after each layer. Black is as in the layer before, green changed; "
-        f"{marks}. Shaded rows are letters that the text does not have."
+        f"{found.model}, {trace.title}: the key after each layer. Black: as at the layer before, green: changed; "
+        f"{marks}. Shaded rows are letters that the text does not contain."
     )
     return Figure(slider(steps, start=len(steps) - 1), caption, _key_data(trace, keys, changed))
 
@@ -78,7 +80,7 @@ def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
     text[: len(ids)] = symbols[ids]
     values = np.full(lines * COLUMNS, np.nan)
     values[: len(ids)] = states
-    # Each state has a quarter of the scale, so that colours do not run into each other.
+    # Each state takes a quarter of the scale, so that colours do not blend.
     scale = [[(state + end) / 4, STATE_COLORS[state]] for state in range(4) for end in (0, 1)]
     bar = {"tickvals": [0, 1, 2, 3], "ticktext": list(STATES), "len": 1.0, "lenmode": "fraction"}
     cells = go.Heatmap(
@@ -111,7 +113,7 @@ def _matrix(trace: Trace, key: Ints, changed: Any) -> go.Figure:
 
 
 def _kinds(trace: Trace, key: Ints) -> Any:
-    """Say of each cipher letter whether its answer is right; of an unobserved one it does not matter."""
+    """Return for each cipher letter whether its answer is right, (26,)."""
     if trace.key is None:
         return np.full(len(key), "unknown")
     return np.where(key == trace.key, "right", "wrong")

@@ -1,6 +1,6 @@
-"""What a model answers at every exit, from one pass through its backbone."""
+"""What a model answers at every exit, from one pass through its blocks."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.metrics import error_rates
-from alice.model import Alice
-from alice.model.activations import run_batch
+from alice.plugins.builtin.exits import EXITS, exit_answers
 from alice.plugins.builtin.traces import Ints, Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats
@@ -18,13 +17,10 @@ from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS
 
-EXITS = ("hook_embed", "blocks.*.hook_resid_post")
-"""Where the residual stream is read; layer 0 is the embedding."""
-
 
 @dataclass(frozen=True, eq=False)
-class Exits:
-    """What one model answers over many texts."""
+class Measured:
+    """What one model answers at its exits."""
 
     model: str
     """Name of the checkpoint."""
@@ -33,56 +29,36 @@ class Exits:
     errors: Floats
     """Symbol error rate of each text at each exit, (text, exit)."""
     settled: Ints
-    """In how many texts each plain letter is right from an exit on to the end and no earlier, (26, exit + 1).
+    """Texts in which each plain letter is right from an exit on and not before, (26, exit + 1).
 
-    The last column counts the texts in which it is wrong at the end.
+    The last column counts the texts in which the letter is wrong at the last exit.
     """
-    examples: dict[int, Trace]
-    """The texts asked for, by number."""
+    traces: tuple[Trace, ...]
+    """The texts to show, with the answer at every exit."""
 
 
-def exit_answers(model: Alice, batch: Batch, names: list[str]) -> Tensor:
-    """Return what each symbol of a batch stands for at each exit, (exit, batch, symbol).
-
-    A symbol decodes alike wherever it stands, so its row of `decode_symbols` says the same as `decode` everywhere.
-    """
-    _, output, cache = run_batch(model, batch, names)
-    with torch.inference_mode():
-        answers = [model.decode_symbols(cache[name], batch.cipher_ids, soft=False).argmax(-1) for name in names]
-    _check_identity(answers[-1].gather(1, batch.cipher_ids), output.argmax(-1), batch.mask)
-    return torch.stack(answers)
-
-
-def _check_identity(last_exit: Tensor, output: Tensor, mask: Tensor) -> None:
-    """Refuse exits that do not end in the model's own answer: whatever they show, it is not this model."""
-    different = int(((last_exit != output) & mask).sum())
-    if different:
-        raise AliceError(
-            f"the exit after the last layer differs from the model's answer in {different} of {int(mask.sum())} "
-            "characters; the exits do not show this model, so there is no report"
-        )
-
-
-def measure(ctx: RunContext, wanted: Collection[int]) -> Exits:
-    """Read all texts of a context, keeping the error of each and the whole way of those that are wanted."""
+def measure(ctx: RunContext, examples: Sequence[int] = (), *, text: str = "", encrypt: bool = False) -> Measured:
+    """Decode every exit for all texts of a context, and keep the traces of `examples`, or of `text` if it is given."""
     names = ctx.model.match_hooks(*EXITS)
     errors: dict[int, Floats] = {}
-    examples: dict[int, Trace] = {}
-    settled: Ints | None = None
+    followed: dict[int, Trace] = {}
+    settled = np.zeros((N_LETTERS, len(names) + 1), dtype=np.int64)
     for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
         answers = exit_answers(ctx.model, batch, names)
-        counts = _settled(batch, answers, ctx.alphabet)
-        settled = counts if settled is None else settled + counts
+        settled += _settled(batch, answers, ctx.alphabet)
         errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
-        examples |= traces(batch, answers, ctx.alphabet, wanted)
-    if settled is None:
+        followed |= traces(batch, answers, ctx.alphabet, () if text else examples)
+    if not errors:
         raise AliceError("there is no text to measure on; check the corpus")
     ordered = np.stack([errors[number] for number in sorted(errors)])
-    return Exits(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, examples)
+    shown = [followed[number] for number in examples if number in followed]
+    if text:
+        shown = [follow_text(ctx, text, encrypt=encrypt)]
+    return Measured(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, tuple(shown))
 
 
 def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
-    """Follow one text that the user gave through the layers; its solution is known only if we encrypt it."""
+    """Return the trace of a text given by the user; its solution is known only if we encrypt it."""
     batch = text_batch(ctx, text, encrypt=encrypt)
     answers = exit_answers(ctx.model, batch, ctx.model.match_hooks(*EXITS))
     return given_trace(batch, answers, ctx.alphabet, known=encrypt)
@@ -96,7 +72,7 @@ def _errors(batch: Batch, answers: Tensor) -> Floats:
 
 
 def _settled(batch: Batch, answers: Tensor, alphabet: Alphabet) -> Ints:
-    """Count from which exit on each plain letter of each text stays right, (26, exit + 1)."""
+    """Count the exits from which each plain letter of each text stays right, (26, exit + 1)."""
     letters = torch.from_numpy(alphabet.letter_ids.astype("int64")).to(batch.keys.device)
     cipher = letters[batch.keys]  # (batch, 26): id of the cipher letter that stands for each plain letter
     right = answers.gather(2, cipher.expand(len(answers), -1, -1)) == letters  # (exit, batch, 26)

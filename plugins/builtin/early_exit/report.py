@@ -1,141 +1,152 @@
-"""The result of the early-exit analysis: curves, tables and arrays, for one model or several."""
+"""The result of the early-exit analysis: error by layer, when letters settle, and some texts layer by layer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from alice.plugins.builtin.early_exit.figures import permutation_figure, settled_figure, text_figure
-from alice.plugins.builtin.early_exit.measure import Exits
-from alice.plugins.builtin.suffixes import suffixes
-from alice.plugins.builtin.traces import Trace
-from alice.reports import Figure, Result, Table
+from alice.plugins.builtin.early_exit.figures import permutation_figure, settling_figure, text_figure
+from alice.plugins.builtin.early_exit.measure import Measured
+from alice.plugins.builtin.traces import Ints, Trace
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.solving.solve import NO_SYMBOL
 from alice.statistics import Floats, bayesian_bootstrap, blank_nan
 from alice.text.alphabet import LETTERS
 
 CAVEATS = (
-    "The head was trained to read the last layer only: an earlier layer may know more than it shows here. "
-    "A probe trained on that layer tells.",
-    "SER counts every character, spaces and punctuation too. The texts are the first ones of the source.",
-    "The band is one standard error from a Bayesian bootstrap over texts; it says nothing about other training runs.",
+    "The head was trained to read the last layer only: an earlier layer may hold more than it shows here. Train a "
+    "probe on that layer to find out.",
+    "SER counts every character, including spaces and punctuation. The texts are the first ones of the source.",
+    "The band is one standard error from a Bayesian bootstrap over texts; it does not cover other trainings.",
 )
 
 
-def report(measured: Sequence[Exits], traces: Sequence[Sequence[Trace]], *, rng: np.random.Generator) -> Result:
-    """Put what was measured into a result."""
-    errors = {found.model: _estimates(found.errors, rng) for found in measured}  # (2, exit) each: mean and its error
-    tables = {"error-by-layer": _error_table(errors)}
-    figures: dict[str, Any] = {"error-by-layer": _error_figure(errors)}
+def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
+    """Build the result from what was measured with each model."""
+    rates = {found.model: _error_rates(found.errors, rng) for found in measured}
+    figures = {"error-by-layer": _error_figure(rates)}
     arrays: dict[str, Any] = {}
-    names = suffixes([found.model for found in measured])
-    for suffix, found, followed in zip(names, measured, traces, strict=True):
-        tables[f"settling{suffix}"] = _settled_table(found)
-        figures[f"settling{suffix}"] = settled_figure(found)
-        arrays |= {f"errors{suffix}": found.errors, f"settled{suffix}": found.settled}
-        for trace in followed:
-            which = trace.title.replace(" ", "-") + suffix  # such as example-0-base
-            tables[f"text-{which}"] = _text_table(found, trace)
-            figures[f"text-{which}"] = text_figure(found, trace)
-            arrays[f"answers-{which}"] = trace.answers
+    for found in measured:
+        figures[model_key("settling", found.model)] = settling_figure(found)
+        arrays[model_key("ser", found.model)] = 100 * found.errors
+        arrays[model_key("settled", found.model)] = found.settled
+        for trace in found.traces:
+            figures[model_key(f"text-{trace.slug}", found.model)] = text_figure(found, trace)
+            arrays[model_key(f"answers-{trace.slug}", found.model)] = trace.answers
             if found.bijective:
-                figures[f"permutation-{which}"] = permutation_figure(found, trace)
+                figures[model_key(f"permutation-{trace.slug}", found.model)] = permutation_figure(found, trace)
     return Result(
         title="Early exit",
-        summary=_summary(measured, errors),
+        summary=_summary(len(measured[0].errors), rates),
         caveats=CAVEATS,
-        metrics=_metrics(measured, errors),
-        tables=tables,
+        metrics=_metrics(len(measured[0].errors), rates),
+        tables={
+            "error-by-layer": _error_table(rates),
+            "settling": _settling_table(measured),
+            "texts": _text_table(measured),
+        },
         figures=figures,
         arrays=arrays,
     )
 
 
-def _estimates(errors: Floats, rng: np.random.Generator) -> Floats:
+def _error_rates(errors: Floats, rng: np.random.Generator) -> Floats:
+    """Return the mean error in percent after each layer, and its standard error, (2, exit)."""
     estimates = [bayesian_bootstrap(errors[:, exit_], rng) for exit_ in range(errors.shape[1])]
-    return np.array([[found.mean for found in estimates], [found.error for found in estimates]])
+    return 100 * np.array([[found.mean for found in estimates], [found.error for found in estimates]])
 
 
-def _summary(measured: Sequence[Exits], errors: dict[str, Floats]) -> str:
-    lines = [
-        f"{name} starts at a symbol error rate of {means[0]:.3f} after its embedding and ends at {means[-1]:.4f} "
-        f"after layer {len(means) - 1}; its error falls most at layer {1 + int(np.argmin(np.diff(means)))}."
-        for name, (means, _) in errors.items()
+def _summary(texts: int, rates: Mapping[str, Floats]) -> str:
+    models = [
+        f"The symbol error rate of {model} is {means[0]:.1f} % after the embedding and {means[-1]:.2f} % after layer "
+        f"{len(means) - 1}; it falls most at layer {1 + int(np.argmin(np.diff(means)))}."
+        for model, (means, _) in rates.items()
     ]
-    texts = len(measured[0].errors)
     return (
-        f"Every layer's residual stream is decoded with the model's own head, over {texts} texts, from one pass "
-        f"through the model. {' '.join(lines)} The exit after the last layer was checked to be the model's own answer."
+        f"The residual stream after every layer is decoded with the model's own head, over {texts:,} texts. "
+        f"{' '.join(models)} The exit after the last layer was checked to equal the model's own answer."
     )
 
 
-def _metrics(measured: Sequence[Exits], errors: dict[str, Floats]) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
-    for name, (means, spread) in errors.items():
-        of = f" of {name}" if len(errors) > 1 else ""
-        metrics[f"SER{of}"] = float(means[-1])
-        if not np.isnan(spread[-1]):
-            metrics[f"standard error{of}"] = float(spread[-1])
-        metrics |= {f"SER of the embedding{of}": float(means[0]), f"layers{of}": len(means) - 1}
-    return metrics | {"texts": len(measured[0].errors)}
+def _metrics(texts: int, rates: Mapping[str, Floats]) -> list[Metric]:
+    metrics = []
+    for model, (means, errors) in rates.items():
+        metrics += [
+            Metric("ser", means[-1], errors[-1], unit="%", model=model, label="symbol error rate"),
+            Metric("ser-embedding", means[0], errors[0], unit="%", model=model, label="symbol error rate at layer 0"),
+            Metric("layers", len(means) - 1, model=model),
+        ]
+    return [*metrics, Metric("texts", texts)]
 
 
-def _error_figure(errors: dict[str, Floats]) -> Figure:
-    named = {name: means for name, (means, _) in errors.items()}
-    bands = {name: spread for name, (_, spread) in errors.items()}
+def _error_figure(rates: Mapping[str, Floats]) -> Figure:
+    means = {model: mean for model, (mean, _) in rates.items()}
+    errors = {model: error for model, (_, error) in rates.items()}
     caption = (
-        "Mean symbol error rate of the exit after each layer; layer 0 is the embedding, layer 1 comes after the first "
+        "Mean symbol error rate of the exit after each layer. Layer 0 is the embedding, layer 1 comes after the first "
         "block (blocks.0). Band: one standard error."
     )
-    return Figure(layer_curve(named, errors=bands, y_title="SER"), caption)
+    return Figure(layer_curve(means, errors=errors, y_title="SER, %"), caption)
 
 
-def _error_table(errors: dict[str, Floats]) -> Table:
+def _error_table(rates: Mapping[str, Floats]) -> Table:
     rows = [
-        (name, layer, float(mean), blank_nan(spread))
-        for name, estimates in errors.items()
-        for layer, (mean, spread) in enumerate(estimates.T)
+        (model, layer, float(mean), blank_nan(error))
+        for model, estimates in rates.items()
+        for layer, (mean, error) in enumerate(estimates.T)
     ]
-    return Table(("model", "layer", "SER", "standard error"), rows, caption="Error of the exit after each layer.")
+    columns = ("model", "layer", "ser", "ser_error")
+    return Table(columns, rows, "Symbol error rate of the exit after each layer.", labels={"ser": "SER, %"})
 
 
-def _settled_table(found: Exits) -> Table:
-    rows = []
-    for letter, counts in zip(LETTERS, found.settled, strict=True):
-        seen, reached = int(counts.sum()), np.cumsum(counts[:-1])
-        median = int(np.searchsorted(reached, reached[-1] / 2)) if reached[-1] else None
-        rows.append((letter, seen, median, float(counts[-1] / seen) if seen else None))
-    caption = f"{found.model}: the layer from which each letter stays right, over the texts that have it."
+def _settling_table(measured: Sequence[Measured]) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    for found in measured:
+        for letter, counts in zip(LETTERS, found.settled, strict=True):
+            texts, reached = int(counts.sum()), np.cumsum(counts[:-1])
+            median = int(np.searchsorted(reached, reached[-1] / 2)) if reached[-1] else None
+            rows.append((found.model, letter, texts, median, float(counts[-1] / texts) if texts else None))
     return Table(
-        ("letter", "texts", "median layer where it ends right", "share wrong at the end"), rows, caption=caption
+        ("model", "letter", "texts", "median_layer", "wrong_at_end"),
+        rows,
+        "The layer from which each plain letter stays right: the median over the texts in which it ends right, and the "
+        "share of texts in which it ends wrong.",
+        labels={"median_layer": "median layer", "wrong_at_end": "share wrong at the end"},
     )
 
 
-def _text_table(found: Exits, trace: Trace) -> Table:
-    """Show the text of every exit; what changed is in capitals, and said symbol by symbol beside it."""
-    before = trace.cipher_ids
-    rows: list[tuple[Any, ...]] = [("input", None, trace.alphabet.decode(before), "")]
-    identity = np.arange(trace.alphabet.size)
-    keys = np.concatenate([identity[None], trace.answers])
-    for layer, now in enumerate(trace.texts):
-        wrong = None if trace.plain_ids is None else float((now != trace.plain_ids).mean())
-        rows.append((str(layer), wrong, _marked(trace, now, before), _changes(trace, keys[layer], keys[layer + 1])))
-        before = now
-    caption = (
-        f"{found.model}, {trace.title}: the answer after each layer. CAPITALS changed from the line before; "
-        "beside it, each cipher symbol whose meaning changed."
+def _text_table(measured: Sequence[Measured]) -> Table:
+    rows = [(found.model, trace.title, *row) for found in measured for trace in found.traces for row in _lines(trace)]
+    return Table(
+        ("model", "text", "layer", "ser", "answer", "changed"),
+        rows,
+        "The answer after each layer; the row without a layer is the ciphertext. CAPITALS changed from the row above, "
+        "and the last column lists each cipher symbol whose answer changed: cipher:before>after.",
+        labels={"ser": "SER, %"},
+        monospace=("answer", "changed"),
     )
-    return Table(("layer", "SER", "text", "changed"), rows, caption=caption, monospace=("text", "changed"))
 
 
-def _marked(trace: Trace, now: Any, before: Any) -> str:
+def _lines(trace: Trace) -> list[tuple[int | None, float | None, str, str]]:
+    """Return layer, SER in percent, answer and changes for the ciphertext and for every exit of one text."""
+    rows: list[tuple[int | None, float | None, str, str]] = [(None, None, trace.alphabet.decode(trace.cipher_ids), "")]
+    keys = np.concatenate([np.arange(trace.alphabet.size)[None], trace.answers])  # (1 + exit, symbol)
+    for layer, (before, now) in enumerate(pairwise(keys)):
+        answer = now[trace.cipher_ids]
+        wrong = None if trace.plain_ids is None else 100 * float((answer != trace.plain_ids).mean())
+        rows.append((layer, wrong, _marked(trace, answer, before[trace.cipher_ids]), _changes(trace, before, now)))
+    return rows
+
+
+def _marked(trace: Trace, now: Ints, before: Ints) -> str:
     symbols = NO_SYMBOL + trace.alphabet.symbols
     text = (symbols[answer] for answer in now)
     return "".join(symbol if changed else symbol.lower() for symbol, changed in zip(text, now != before, strict=True))
 
 
-def _changes(trace: Trace, before: Any, now: Any) -> str:
+def _changes(trace: Trace, before: Ints, now: Ints) -> str:
     symbols = NO_SYMBOL + trace.alphabet.symbols
     changed = [symbol for symbol in np.unique(trace.cipher_ids) if before[symbol] != now[symbol]]
     return " ".join(f"{symbols[cipher]}:{symbols[before[cipher]]}>{symbols[now[cipher]]}" for cipher in changed)

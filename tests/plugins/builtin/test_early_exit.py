@@ -60,7 +60,7 @@ def test_a_parrot_is_wrong_wherever_the_key_changes_a_letter():
     for batch in ctx.batches:
         wrong[batch.index.numpy()] = ((batch.cipher_ids != batch.plain_ids) & batch.mask).sum(1) / batch.mask.sum(1)
     assert found.errors == pytest.approx(np.repeat(wrong[:, None], 4, axis=1))
-    trace = found.examples[4]
+    trace = found.traces[0]
     assert np.array_equal(trace.texts, np.repeat(trace.cipher_ids[None], 4, axis=0))
     # A letter that its key leaves alone is right from the embedding on; any other is never right.
     right = found.settled[:, 0].sum()
@@ -90,9 +90,14 @@ def test_a_letter_settles_at_the_layer_from_which_it_stays_right():
 
 def test_the_last_exit_is_the_models_own_error(run_context):
     result = EarlyExit(samples=24, examples=(0,)).run(run_context)
-    assert result.metrics["SER"] == pytest.approx(score(run_context.model, run_context.batches).errors.mean())
-    assert result.metrics["texts"] == 24
-    assert result.arrays["errors"].shape == (24, 3)
+    assert float(result.metric("ser")) == pytest.approx(
+        100 * score(run_context.model, run_context.batches).errors.mean()
+    )
+    assert result.metric("texts").value == 24
+    assert result.array("ser", model="base").shape == (24, 3)
+    assert result.array("ser", model="base").mean(0) == pytest.approx(
+        [row["ser"] for row in result.tables["error-by-layer"].records(model="base")]
+    )
 
 
 class Liar(Alice):
@@ -102,9 +107,9 @@ class Liar(Alice):
         return super().forward(ids, soft=soft).roll(1, dims=-1)
 
 
-def test_there_is_no_report_where_the_last_exit_is_not_the_models_answer(tiny_alice):
+def test_it_fails_where_the_last_exit_is_not_the_models_answer(tiny_alice):
     liar = Liar(tiny_alice.config).eval()
-    with pytest.raises(AliceError, match=r"the exit after the last layer differs .* so there is no report"):
+    with pytest.raises(AliceError, match=r"the exit after the last layer differs .* so the exits do not describe"):
         EarlyExit(samples=5, examples=()).run(tiny_context(liar, texts=5))
 
 
@@ -113,11 +118,11 @@ def test_several_models_share_one_figure():
     result = EarlyExit(samples=6, examples=(1, 5)).run(ctx)
     curves = [trace for trace in result.figures["error-by-layer"].figure.data if trace.mode == "lines+markers"]
     assert [(trace.name, len(trace.y)) for trace in curves] == [("base", 3), ("bijective", 4)]
-    assert {"SER of base", "SER of bijective"} <= result.metrics.keys()
-    followed = [f"{number}-{model}" for model in ("base", "bijective") for number in (1, 5)]
-    assert [name for name in result.figures if name.startswith("text")] == [f"text-example-{one}" for one in followed]
+    assert [metric.model for metric in result.metrics if metric.name == "ser"] == ["base", "bijective"]
+    followed = [f"text-example-{number}@{model}" for model in ("base", "bijective") for number in (1, 5)]
+    assert [name for name in result.figures if name.startswith("text")] == followed
     keys = [name for name in result.figures if name.startswith("permutation")]
-    assert keys == ["permutation-example-1-bijective", "permutation-example-5-bijective"]
+    assert keys == ["permutation-example-1@bijective", "permutation-example-5@bijective"]
     rows = result.tables["error-by-layer"].rows
     assert [row[:2] for row in rows] == [("base", n) for n in range(3)] + [("bijective", n) for n in range(4)]
 
@@ -132,26 +137,25 @@ def test_the_text_table_marks_what_changed():
         return torch.where(batch.cipher_ids[..., None] == first, torch.eye(37, 64)[model.to_single_token("T")], resid)
 
     with model.hooks(fwd_hooks=[("blocks.2.hook_resid_post", rename)]):
-        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["text-example-0"]
-    rows = {row[0]: row for row in table.rows}
+        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["texts"]
+    rows = {row["layer"]: row for row in table.records(model="base", text="example 0")}
     cipher = model.alphabet.decode(batch.cipher_ids[0].numpy())
-    assert rows["input"][2] == cipher
-    assert rows["2"][2:] == (cipher.lower(), "")
+    assert rows[None]["answer"] == cipher
+    assert (rows[2]["answer"], rows[2]["changed"]) == (cipher.lower(), "")
     changed = "".join("T" if letter == cipher[0] else letter.lower() for letter in cipher)
-    assert rows["3"][2:] == (changed, f"{cipher[0]}:{cipher[0]}>T")
+    assert (rows[3]["answer"], rows[3]["changed"]) == (changed, f"{cipher[0]}:{cipher[0]}>T")
 
 
 def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bijective):
     ctx = RunContext.open(bijective, data=tiny_texts(3), split="all")
     result = EarlyExit(samples=3, examples=(2,)).run(ctx)
-    table = result.figures["permutation-example-2"].data
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    by_layer = [{row["cipher"]: row for row in rows if row["layer"] == layer} for layer in range(3)]
+    permutation = result.figure("permutation-example-2", model="bijective")
+    by_layer = [{row["cipher"]: row for row in permutation.data.records(layer=layer)} for layer in range(3)]
     assert all(sorted(row["answer"] for row in key.values()) == list(LETTERS) for key in by_layer)
     assert all(row["changed"] for row in by_layer[0].values())
     for before, now in pairwise(by_layer):
         assert all(now[letter]["changed"] == (now[letter]["answer"] != before[letter]["answer"]) for letter in LETTERS)
-    drawn = result.figures["permutation-example-2"].figure
+    drawn = permutation.figure
     for trace in drawn.data:
         key = by_layer[int(trace.meta["step"])]
         for plain, cipher in zip(trace.x, trace.y, strict=True):
@@ -164,16 +168,16 @@ def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bi
 
 def test_a_ciphertext_of_the_user_is_followed_without_a_verdict(run_context):
     result = EarlyExit(samples=3, text="Uryyb, jbeyq! <b>").run(run_context)
-    (name,) = [name for name in result.tables if name.startswith("text")]
-    assert result.tables[name].rows[0][2] == "URYYB, JBEYQ! B"
-    assert name == "text-the-text-given"
-    assert {row[1] for row in result.tables[name].rows} == {None}
+    rows = result.tables["texts"].records()
+    assert rows[0]["answer"] == "URYYB, JBEYQ! B"
+    assert {(row["text"], row["ser"]) for row in rows} == {("given text", None)}
+    assert "text-given-text@base" in result.figures
 
 
 def test_one_text_has_no_standard_error(tiny_alice):
     result = EarlyExit(samples=1).run(tiny_context(tiny_alice, texts=1))
-    assert {row[3] for row in result.tables["error-by-layer"].rows} == {None}
-    assert "standard error" not in result.metrics
+    assert {row["ser_error"] for row in result.tables["error-by-layer"].records()} == {None}
+    assert result.metric("ser").error is None
 
 
 def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
@@ -202,13 +206,9 @@ def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
 
 def test_fewer_texts_than_examples_are_all_followed(tiny_alice):
     result = EarlyExit(samples=2).run(tiny_context(tiny_alice, texts=9))
-    assert [name for name in result.tables if name.startswith("text")] == ["text-example-0", "text-example-1"]
+    assert {row["text"] for row in result.tables["texts"].records()} == {"example 0", "example 1"}
 
 
 def test_an_example_beyond_the_corpus_is_an_error(run_context):
     with pytest.raises(AliceError, match="no example 50 among 24 texts"):
         EarlyExit(examples=(50,)).run(run_context)
-
-
-def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(EarlyExit, examples=(0,))
