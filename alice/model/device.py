@@ -18,6 +18,6 @@ def choose_device(device: torch.device | str | None = None) -> torch.device:
         chosen = torch.device(device)
         torch.empty(1, device=chosen).item()  # fails on `meta`, too, which holds no numbers
     except (AssertionError, NotImplementedError, RuntimeError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = str(error).partition(". ")[0].partition("\n")[0][:120]
         raise AliceError(f"cannot compute on the device {str(device)!r} ({reason}); give another, such as cpu") from error
     return chosen

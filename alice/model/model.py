@@ -13,7 +13,7 @@ from transformer_lens import ActivationCache, HookedRootModule
 from alice.checkpoint import folder as checkpoint
 from alice.errors import AliceError, nearest
 from alice.model.config import ModelConfig
-from alice.model.device import default_device
+from alice.model.device import choose_device
 from alice.model.heads import BijectiveHead, LinearHead, SymbolPool
 from alice.model.hooks import Hook, keep_hooks_at_hand
 from alice.model.hypernet import HyperNetwork
@@ -47,7 +47,7 @@ class Alice(LensSurface, HookedRootModule):
 
     @classmethod
     def from_pretrained(cls, name: str | Path, *, device: torch.device | str | None = None) -> Self:
-        """Load a bundled model, a checkpoint folder or a hub id in fp32 and eval mode; see `default_device`."""
+        """Load a bundled model, a checkpoint folder or a hub id in fp32 and eval mode; see `choose_device`."""
         folder = checkpoint.resolve(name)
         config, weights = checkpoint.read(folder)
         checkpoint.check_size(weights, config, where=str(folder))
@@ -55,7 +55,7 @@ class Alice(LensSurface, HookedRootModule):
             model = cls(config)
         checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
-        return model.to(device or default_device()).eval()
+        return model.to(choose_device(device)).eval()
 
     def save_pretrained(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
         """Write the model as a checkpoint folder; `dtype=torch.float16` halves its size."""
