@@ -7,6 +7,8 @@ by the next that writes there. On a disk that knows no locks the drafts of the d
 
 import errno
 import fcntl
+import json
+import math
 import os
 import re
 import secrets
@@ -170,3 +172,36 @@ def _lock(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file strictly, as UTF-8; raise OSError if it cannot be read and ValueError if it is not valid."""
+    if path.exists() and not path.is_file():  # reading a FIFO would wait for its writer
+        raise OSError(errno.EINVAL, "it is not an ordinary file")
+    return parse_json(path.read_text(encoding="utf-8"))
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON strictly: no NaN, no repeated keys, no number beyond the range of a float; ValueError otherwise."""
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_repeated_keys)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not valid JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"the number {digits[:20]} is too large")
+    return number
+
+
+def _no_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object repeats a key")
+    return found
