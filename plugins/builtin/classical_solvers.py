@@ -1,4 +1,4 @@
-"""The solvers `beam`, `hill-climbing` and `subbreaker`: baselines without a network."""
+"""The solvers `beam`, `hill-climbing` and `subbreaker`: baselines without a neural network."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from alice.solving.language_model import CharNgrams
 
 BEAM_TEXTS = 50_000
-"""Training texts in which the n-grams of the beam search are counted."""
+"""Training texts in which the beam search counts n-grams."""
 CLIMBER_TEXTS = 10_000
-"""The same for the hill climber, whose n-grams are shorter."""
+"""Training texts in which the hill climber counts its shorter n-grams."""
 
 
 def open_beam(setup: "SolverSetup") -> "Solver":
-    """Return the beam search over 6-grams of the training side."""
+    """Return the beam search over 6-grams of the training split."""
     from alice.solving.beam import ORDER, BeamSearch
 
     return BeamSearch(_count(setup, BEAM_TEXTS, ORDER)).solve
 
 
 def open_hill_climbing(setup: "SolverSetup") -> "Solver":
-    """Return the hill climber over quadgrams of the training side."""
+    """Return the hill climber over quadgrams of the training split."""
     import numpy as np
 
     from alice.solving.hill_climbing import ORDER, HillClimber
@@ -35,7 +35,7 @@ def open_hill_climbing(setup: "SolverSetup") -> "Solver":
 
 def open_installed(setup: "SolverSetup") -> "Solver":
     """Return subbreaker, if it is installed."""
-    from alice.solving.installed import SUBBREAKER, has_subbreaker, open_subbreaker
+    from alice.solving.hill_climbing import SUBBREAKER, has_subbreaker, open_subbreaker
 
     if not has_subbreaker():
         raise AliceError(f"{SUBBREAKER} is not installed; pip install 'alice-interp[solvers]' adds it")
@@ -46,7 +46,7 @@ def _count(setup: "SolverSetup", texts: int, order: int) -> "CharNgrams":
     from alice.solving.language_model import CharNgrams
 
     if not (training := setup.training_texts(texts)):
-        raise AliceError("no text of the training side is left to count n-grams in; give data with more texts")
+        raise AliceError("no text of the training split is left to count n-grams in; give data with more texts")
     return CharNgrams.count(training, order)
 
 

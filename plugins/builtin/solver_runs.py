@@ -1,4 +1,4 @@
-"""Solvers that are no models on the texts of a run: how long each takes, and how much it gets wrong."""
+"""Runs solvers that are not models on the texts of a context: how long each takes and how many errors it makes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,22 +15,25 @@ from alice.timing import Stopwatch
 
 Pair = tuple[str, str]
 """A ciphertext and its plaintext."""
+Kind = Literal["model", "solver"]
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What one solver made of the texts it was given, which are the first ones."""
+    """The answers of one solver to the first texts of a context."""
 
     solver: str
-    kind: Literal["model", "classical"]
+    """Name of the solver, or of the model."""
+    kind: Kind
+    """Whether it is a model or another solver."""
     seconds: Floats
-    """For each text, (texts,)."""
+    """Time for each text, (texts,)."""
     errors: Floats
-    """Symbol error rate, (texts,)."""
+    """Symbol error rate as a fraction, (texts,)."""
     letters: Floats
-    """Letters A-Z, (texts,)."""
+    """Letters A-Z in each text, (texts,)."""
     learned: int = 0
-    """Training texts that it learned from in this run."""
+    """Number of training texts that it learned from."""
 
     @property
     def speed(self) -> float:
@@ -49,10 +52,16 @@ def ciphertexts(ctx: RunContext) -> list[Pair]:
 
 
 def why_not(one: RunContext, ctx: RunContext) -> str | None:
-    """Say why a model cannot have the texts of a context; None if it can."""
+    """Say why a model cannot read the texts of another context; None if it can."""
     if one.alphabet == ctx.alphabet:
         return None
-    return f"{one.checkpoint} has another alphabet than {ctx.checkpoint}, so it cannot have these texts."
+    return f"{one.checkpoint} is left out of the comparison: its alphabet differs from that of {ctx.checkpoint}."
+
+
+def distinct_names(solvers: Iterable[str], models: Iterable[str]) -> dict[str, str]:
+    """Return the name to show for each solver: its own, or `NAME (solver)` if a model has the same name."""
+    taken = set(models)
+    return {name: f"{name} (solver)" if name in taken else name for name in solvers}
 
 
 def run_solvers(
@@ -65,16 +74,16 @@ def run_solvers(
     training: int | None = None,
     seconds: float = np.inf,
 ) -> tuple[list[Solved], list[str]]:
-    """Give texts to the solvers of a run; return what they made of them, and a sentence about each that failed.
+    """Run solvers over texts; return the answers, and one sentence about each solver that failed.
 
     Args:
-        ctx: the run.
+        ctx: the context whose solvers to use.
         texts: the texts, in order.
-        names: solvers to ask.
-        source: the context whose training side they learn from, if it is another.
-        tries: how often a solver that draws lots may start anew for a text.
-        training: how many training texts a solver may have at most; as many as it asks for if None.
-        seconds: after so long a solver gets no further text.
+        names: names of the solvers.
+        source: the context whose training split they learn from, if not `ctx`.
+        tries: how often a randomized solver may restart for one text.
+        training: maximum number of training texts for a solver; no limit if None.
+        seconds: time limit; no further text is started after it.
 
     """
     solved, failed = [], []
@@ -88,10 +97,10 @@ def run_solvers(
 
         try:
             solver = open_solver(name, solvers_of(ctx), SolverSetup(learn, ctx.seed, tries))
-            given = ctx.progress(texts, f"Solving by {name}")
+            given = ctx.progress(texts, f"Solving with {name}")
             solved.append(solve_all(solver, given, name=name, seconds=seconds, learned=learned[0]))
         except AliceError as error:
-            failed.append(f"{name} is not here: {error}.")
+            failed.append(f"{name} is left out: {error}.")
     return solved, failed
 
 
@@ -100,11 +109,11 @@ def solve_all(
     texts: Iterable[Pair],
     *,
     name: str,
-    kind: Literal["model", "classical"] = "classical",
+    kind: Kind = "solver",
     seconds: float = np.inf,
     learned: int = 0,
 ) -> Solved:
-    """Give texts to a solver, the next one only if it has not yet used up its seconds."""
+    """Run one solver over texts; no further text is started once `seconds` have passed."""
     times: list[float] = []
     errors, letters = [], []
     for cipher, plain in texts:
@@ -114,6 +123,7 @@ def solve_all(
         with watch:
             answer = solver(cipher)
         times.append(watch.seconds)
-        errors.append(sum(said != meant for said, meant in zip(answer, plain, strict=True)) / len(plain))
+        wrong = sum(answered != expected for answered, expected in zip(answer, plain, strict=True))
+        errors.append(wrong / len(plain))
         letters.append(sum(character in LETTERS for character in cipher))
     return Solved(name, kind, np.array(times), np.array(errors), np.array(letters, dtype=float), learned)

@@ -99,7 +99,7 @@ def test_a_solver_that_fails_is_told_and_the_others_go_on():
     solvers = {"bad": lambda setup: failing, "honest": open_honest}
     ctx = RunContext.open(tiny("base"), data=tiny_texts(40), split="all", solvers=solvers).sample(4)
     (solved,), (failed,) = run_solvers(ctx, [("AB", "XB"), ("CD", "XX")], solvers, training=3)
-    assert failed == "bad is not here: the solver 'bad' failed on 'AB': ValueError: two lines."
+    assert failed == "bad is left out: the solver 'bad' failed on 'AB': ValueError: two lines."
     assert (solved.solver, solved.errors.tolist(), solved.learned) == ("honest", [0.5, 0], 3)
     assert len(learned) == 3
     assert not set(learned) & set(ctx.texts.texts)
@@ -112,12 +112,12 @@ def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_ther
     cipher = plain.translate(str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "QWERTYUIOPASDFGHJKLZXCVBNM"))
     answer = solver(cipher)
     assert sum(said == meant for said, meant in zip(answer, plain, strict=True)) > 0.8 * len(plain)
-    with pytest.raises(AliceError, match="no text of the training side is left"):
+    with pytest.raises(AliceError, match="no text of the training split is left"):
         open_solver(name, register_solvers(), SolverSetup(lambda count: []))
 
 
 def test_subbreaker_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr("alice.solving.installed.has_subbreaker", lambda: False)
+    monkeypatch.setattr("alice.solving.hill_climbing.has_subbreaker", lambda: False)
     with pytest.raises(AliceError, match="pip install 'alice-interp"):
         open_solver("subbreaker", register_solvers(), SETUP)
 

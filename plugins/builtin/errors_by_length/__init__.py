@@ -1,7 +1,7 @@
-"""Errors by length: how many mistakes a model makes in short texts and in long ones.
+"""Errors by length: how many errors a model makes in short and in long texts.
 
-Not to be read as a race with the solvers of the paper: each was measured on texts of its own. Solvers that run here,
-such as the beam search over n-grams, have the texts of the models.
+The figures of the paper are not comparable with these: each solver there was measured on its own texts. Solvers that
+run here, such as the beam search over n-grams, read the same texts as the models.
 """
 
 from collections.abc import Iterable
@@ -20,40 +20,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ErrorsByLength:
-    """How many errors texts of each length have, and the paper's tables beside its figures and other solvers'."""
+    """Number of errors in texts of each length, next to the paper's tables and to other solvers."""
 
     name = "errors-by-length"
     checkpoints = "several"
-    samples: int = field(default=1000, metadata={"help": "Texts to measure on."})
+    samples: int = field(default=1000, metadata={"help": "Number of texts."})
     solver: tuple[str, ...] = field(
-        default=("beam",), metadata={"help": "Solver to compare the models with; repeat it for several."}
+        default=("beam",), metadata={"help": "Solver to compare the models with; repeat for several."}
     )
     solver_texts: int = field(
-        default=100, metadata={"help": "First texts that the solvers get, too; 0 leaves the solvers out."}
+        default=100, metadata={"help": "Number of texts that the solvers read, too; 0 to run no solver."}
     )
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
         if self.solver_texts < 0:
-            raise AliceError(f"solver_texts={self.solver_texts} is no number of texts; give 0 or more")
+            raise AliceError(f"solver_texts={self.solver_texts} is negative; give 0 or more")
 
     def run(self, ctx: "RunContext") -> "Result":
         """Score every text with each model, and the first ones with the other solvers."""
-        from alice.plugins.builtin.errors_by_length import solvers as others
-        from alice.plugins.builtin.errors_by_length.report import Measured, report
-        from alice.solving.evaluate import score
+        from alice.plugins.builtin.errors_by_length.measure import compare, score_models
+        from alice.plugins.builtin.errors_by_length.report import report
+        from alice.plugins.solvers import check_solver, solvers_of
 
-        others.check_solvers(ctx, self.solver)
-        measured, texts = [], ctx.sample(self.samples)
-        for one in texts.each:
-            batches = ctx.progress(one.batches, f"Reading with {one.checkpoint}")
-            scores = score(one.model, (batch.to("cpu") for batch in batches))
-            measured.append(Measured(one.checkpoint, one.model.config.variant, scores, scores.table(ctx.rng)))
-        same = None
+        for name in self.solver:
+            check_solver(name, solvers_of(ctx))
+        texts = ctx.sample(self.samples)
+        models = score_models(texts)
+        compared = None
         if self.solver and self.solver_texts:
-            few = texts.sample(self.solver_texts)
-            same = others.compare(few, [found.scores for found in measured], self.solver)
-        return report(measured, same, rng=ctx.rng)
+            compared = compare(texts.sample(self.solver_texts), models, self.solver)
+        return report(models, compared)
 
 
 @hookimpl

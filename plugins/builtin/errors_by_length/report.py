@@ -1,77 +1,57 @@
-"""The result of the errors-by-length analysis: the paper's figure of error counts and its two tables."""
+"""The result of errors-by-length: errors by length, and the paper's two tables next to ours."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from alice.metrics import SHORT, bin_names
-from alice.plugins.builtin.errors_by_length import solvers as others
-from alice.plugins.builtin.errors_by_length.solvers import SameTexts
-from alice.plugins.builtin.suffixes import suffixes
+from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameTexts
 from alice.plugins.builtin.traces import Ints
 from alice.plugins.reproduce import paper
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.stacked import stacked_shares
-from alice.solving.evaluate import ErrorTable, Scores
-from alice.statistics import Estimate, bayesian_bootstrap
+from alice.solving.evaluate import ErrorTable
+from alice.statistics import Estimate
 
+ALL, BELOW, ABOVE = "all", f"<{SHORT}", f">={SHORT}"
+"""Parts of the texts, besides the bins of length."""
 WIDTH = 5
 """Width of the bins of length in the figure, as in the paper."""
 GROUPS = (0, 1, 2, 3, 6, 11, 21)
-"""Lowest number of errors of each group; the last has no upper end."""
-PARTS = (f"<{SHORT}", f">={SHORT}")
+"""Smallest number of errors of each group; the last group is open."""
+SER_LABEL = "symbol error rate"
 CAVEATS = (
-    "Figures of the paper are of models of 85M parameters on its own test set, those of other solvers each on a set of "
-    "their own: they stand here for orientation, not for a ranking.",
-    "A bin of five lengths may hold few texts; hovering says how many. Texts are the first ones of the source, so bins "
-    "are as full as its lengths make them.",
-    "An error of a mean is from a Bayesian bootstrap over texts; it says nothing about other training runs.",
+    "The paper's figures are for models of 85M parameters on its own test set, and those of other solvers for test "
+    "sets of their own. They are for orientation and do not rank anything.",
+    "A bin of five lengths may hold few texts; hover over a bar for the number. The texts are the first ones of the "
+    "source, so its distribution of lengths decides how full the bins are.",
+    "Standard errors come from a Bayesian bootstrap over texts; they do not cover the variation between trainings.",
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """One model's scores."""
-
-    model: str
-    """Name of the checkpoint."""
-    variant: str
-    """What kind of model it is."""
-    scores: Scores
-    """Length and error rate of each text."""
-    table: ErrorTable
-    """The same by part."""
-
-    @property
-    def errors(self) -> Ints:
-        """Number of wrong characters in each text, (texts,)."""
-        return np.rint(self.scores.errors * self.scores.lengths).astype(np.int64)
-
-
-def report(measured: Sequence[Measured], same: SameTexts | None, *, rng: np.random.Generator) -> Result:
-    """Put the scores into a result, and beside them what other solvers made of the first of the texts."""
-    solvers = same.solvers if same is not None else {}
-    tables = {"short-and-long": _solver_table(measured, same if solvers else None)}
-    figures: dict[str, Figure] = {}
+def report(models: Sequence[ModelErrors], compared: SameTexts | None) -> Result:
+    """Return the scores as a result, with the comparison if any solver succeeded."""
+    same = compared if compared is not None and compared.solvers else None
+    figures = {"means": _mean_figure(models)}
+    tables = {"short-and-long": _short_and_long_table(models, same), "by-length": _length_table(models)}
     arrays: dict[str, Any] = {}
-    for suffix, found in zip(suffixes([found.model for found in measured]), measured, strict=True):
-        tables[f"by-length{suffix}"] = _length_table(found, rng)
-        figures[f"errors{suffix}"] = _errors_figure(found)
-        arrays |= {f"lengths{suffix}": found.scores.lengths, f"errors{suffix}": found.errors}
-    figures["means"] = _mean_figure(measured)
-    summary, metrics = " ".join(map(_summary, measured)), _metrics(measured)
-    if same is not None and solvers:
-        summary, metrics = f"{summary}\n\n{others.told(same)}", metrics | others.metrics(same)
-        tables["same-texts"] = others.table(same)
-        figures["same-texts"] = others.figure(same)
-        arrays |= {f"solver-errors-{number}": errors for number, errors in enumerate(same.errors.values(), start=1)}
+    summary, metrics = " ".join(map(_summary, models)), _metrics(models)
+    if same is not None:
+        summary, metrics = f"{summary}\n\n{_comparison_summary(same)}", metrics + _comparison_metrics(same)
+        tables["same-texts"] = _comparison_table(same)
+        figures["same-texts"] = _comparison_figure(same)
+        arrays |= {model_key("ser-same-texts", name): 100 * errors for name, errors in same.errors.items()}
+    for found in models:
+        figures[model_key("errors", found.model)] = _errors_figure(found)
+        arrays[model_key("lengths", found.model)] = found.scores.lengths
+        arrays[model_key("ser", found.model)] = 100 * found.scores.errors
+        arrays[model_key("errors", found.model)] = found.errors
     return Result(
         title="Errors by length",
         summary=summary,
-        caveats=(*others.caveats(same), *CAVEATS) if same is not None else CAVEATS,
+        caveats=(*_comparison_caveats(compared), *CAVEATS),
         metrics=metrics,
         tables=tables,
         figures=figures,
@@ -79,33 +59,41 @@ def report(measured: Sequence[Measured], same: SameTexts | None, *, rng: np.rand
     )
 
 
-def _summary(found: Measured) -> str:
-    solved = float((found.errors == 0).mean())
-    parts = [f"{_written(found.table.mean[part])} in texts of {part} characters" for part in PARTS]
+def _summary(found: ModelErrors) -> str:
+    short, long = (_percent(found.table.mean[part]) for part in (BELOW, ABOVE))
     texts = f"{len(found.errors):,} texts" if len(found.errors) != 1 else "the only text"
-    return f"{found.model} has {solved:.1%} of {texts} without an error. Its mean SER is {' and '.join(parts)}."
+    return (
+        f"{found.model} solves {found.solved[ALL].mean:.1f} % of {texts} without an error. Its mean SER is {short} in "
+        f"texts of fewer than {SHORT} characters and {long} in longer ones."
+    )
 
 
-def _written(found: Estimate) -> str:
-    return f"{found:.2f} %" if found.count else "unknown (no text)"
+def _percent(found: Estimate) -> str:
+    return f"{found:.2f} %" if found.count else "unknown (no texts)"
 
 
-def _metrics(measured: Sequence[Measured]) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
-    for found in measured:
-        of = f" of {found.model}" if len(measured) > 1 else ""
-        for part in ("all", *PARTS):
+def _metrics(models: Sequence[ModelErrors]) -> list[Metric]:
+    names = {
+        ALL: ("ser", SER_LABEL),
+        BELOW: ("ser-short", f"{SER_LABEL} below {SHORT} characters"),
+        ABOVE: ("ser-long", f"{SER_LABEL} from {SHORT} characters"),
+    }
+    metrics: list[Metric] = []
+    for found in models:
+        for part, (name, label) in names.items():
             mean = found.table.mean[part]
             if mean.count:
-                metrics[f"SER {part}{of}, %"] = mean.mean
-            if mean.count > 1:
-                metrics[f"SER {part}{of}, standard error"] = mean.error
-        metrics[f"texts without an error{of}, %"] = 100 * float((found.errors == 0).mean())
-    return metrics | {"texts": len(measured[0].errors)}
+                metrics.append(Metric(name, mean.mean, mean.error, unit="%", model=found.model, label=label))
+        solved = found.solved[ALL]
+        label = "texts without an error"
+        metrics.append(
+            Metric("texts-without-error", solved.mean, solved.error, unit="%", model=found.model, label=label)
+        )
+    return [*metrics, Metric("texts", len(models[0].errors))]
 
 
 def group_names() -> list[str]:
-    """Return the groups of error counts as a reader writes them: `0 errors` to `21 or more`."""
+    """Return the names of the groups of error counts: `0 errors` to `21 or more`."""
     names = []
     for low, beyond in zip(GROUPS, (*GROUPS[1:], None), strict=True):
         if beyond is None:
@@ -116,7 +104,7 @@ def group_names() -> list[str]:
 
 
 def error_counts(lengths: Ints, errors: Ints) -> tuple[Ints, Ints]:
-    """Return the lower ends of the bins of length, (bins,), and how many texts have how many errors, (bins, groups)."""
+    """Return the lower ends of the bins of length, (bins,), and the number of texts by error count, (bins, groups)."""
     bins = lengths // WIDTH
     first = int(bins.min())
     counts = np.zeros((int(bins.max()) - first + 1, len(GROUPS)), dtype=np.int64)
@@ -124,7 +112,7 @@ def error_counts(lengths: Ints, errors: Ints) -> tuple[Ints, Ints]:
     return WIDTH * (first + np.arange(len(counts))), counts
 
 
-def _errors_figure(found: Measured) -> Figure:
+def _errors_figure(found: ModelErrors) -> Figure:
     starts, counts = error_counts(found.scores.lengths, found.errors)
     names = group_names()
     drawn = stacked_shares(
@@ -136,57 +124,128 @@ def _errors_figure(found: Measured) -> Figure:
         for name, part in zip(names, row, strict=True)
         if row.sum()
     ]
-    data = Table(("length from", "length to", "errors", "texts", "texts of this length"), rows)
+    data = Table(("length_from", "length_to", "errors", "texts", "texts_of_this_length"), rows)
     caption = (
-        f"{found.model}: share of texts with so many wrong characters, in bins of {WIDTH} lengths. Lighter is fewer "
+        f"{found.model}: share of texts by number of wrong characters, in bins of {WIDTH} lengths. Lighter means fewer "
         "errors. Hover over a bar for the number of texts."
     )
     return Figure(drawn, caption, data)
 
 
-def _mean_figure(measured: Sequence[Measured]) -> Figure:
-    names = [name for name in bin_names() if any(found.table.mean[name].count for found in measured)]
-    means = {found.model: [found.table.mean[name].mean for name in names] for found in measured}
-    spreads = {found.model: [found.table.mean[name].error for name in names] for found in measured}
-    drawn = bars(means, labels=names, errors=spreads, x_title="characters in the text", y_title="mean SER, %")
-    return Figure(drawn, "Mean symbol error rate in the paper's bins of length. Bars: one standard error.")
+def _mean_figure(models: Sequence[ModelErrors]) -> Figure:
+    drawn = _bars({found.model: found.table for found in models})
+    return Figure(drawn, "Mean symbol error rate in the paper's bins of length. Error bars: one standard error.")
 
 
-def _length_table(found: Measured, rng: np.random.Generator) -> Table:
-    """Show the paper's first table: medians by length, beside the paper's."""
-    printed = dict(zip(bin_names(), map(str, paper.MEDIAN_SER[found.variant]), strict=True))
-    parts = found.scores.parts()
-    rows: list[tuple[Any, ...]] = []
-    for name, mean in found.table.mean.items():
-        if mean.count:
-            median = found.table.median[name]
-            solved = bayesian_bootstrap(100.0 * (found.errors[parts[name]] == 0), rng)
-            values = (*mean.cells, median.median, median.low, median.high)
-            rows.append((name, mean.count, *values, printed.get(name), *solved.cells))
-    columns = ("length", "texts", "mean", "± mean", "median", "16th", "84th", "paper's median", "solved", "± solved")
-    caption = (
-        f"{found.model}: symbol error rate by length, in percent: mean with its standard error, median with the 16th "
-        f"and 84th percentile, and beside it what the paper has for {found.variant} with 85M parameters. Last, texts "
-        "without any error (solved), in percent, with the standard error."
+def _comparison_figure(same: SameTexts) -> Figure:
+    texts = _texts(same.texts)
+    return Figure(_bars(same.tables), f"Models and other solvers on {texts}. Error bars: one standard error.")
+
+
+def _bars(tables: dict[str, ErrorTable]) -> Any:
+    names = [name for name in bin_names() if any(table.mean[name].count for table in tables.values())]
+    return bars(
+        {model: [table.mean[name].mean for name in names] for model, table in tables.items()},
+        labels=names,
+        errors={model: [table.mean[name].error for name in names] for model, table in tables.items()},
+        x_title="characters in the text",
+        y_title="mean SER, %",
     )
-    return Table(columns, rows, caption=caption)
 
 
-def _solver_table(measured: Sequence[Measured], same: SameTexts | None) -> Table:
-    """Show the paper's second table: mean error below and above 128 characters, for all solvers."""
+def _length_table(models: Sequence[ModelErrors]) -> Table:
+    """Return the paper's first table: medians by length, with the paper's next to ours."""
     rows: list[tuple[Any, ...]] = []
-    rows += [(found.model, "measured here", *_cells(found.table)) for found in measured]
-    if same is not None:
-        first = f"measured here, first {same.texts}"
-        rows += [(name, first, *_cells(one)) for name, one in same.tables.items()]
-    printed = {f"ALICE {name}, 85M": figures for name, figures in paper.MEAN_SER.items()}
-    for name, figures in (printed | paper.OTHER_SOLVERS).items():
-        rows.append((name, "the paper", *(value for figure in figures for value in (figure.mean, figure.error))))
-    short, long = PARTS
-    columns = ("solver", "from", f"{short}, %", f"± {short}", f"{long}, %", f"± {long}")
-    caption = f"Mean symbol error rate in percent of texts below {SHORT} characters and of longer ones."
-    return Table(columns, rows, caption=caption)
+    for found in models:
+        printed = dict(zip(bin_names(), paper.MEDIAN_SER[found.variant], strict=True))
+        for name, mean in found.table.mean.items():
+            if mean.count:
+                ours, theirs = found.table.median[name], printed.get(name)
+                medians = (ours.median, ours.low, ours.high)
+                medians += (theirs.median, theirs.low, theirs.high) if theirs else (None, None, None)
+                rows.append((found.model, name, mean.count, *mean.cells, *medians, *found.solved[name].cells))
+    columns = ("model", "length", "texts", "ser", "ser_error", "median", "low", "high")
+    columns += ("paper_median", "paper_low", "paper_high", "solved", "solved_error")
+    labels = {
+        "length": "characters",
+        "ser": "mean SER, %",
+        "median": "median, %",
+        "low": "16th percentile",
+        "high": "84th percentile",
+        "paper_median": "paper's median, %",
+        "paper_low": "paper's 16th",
+        "paper_high": "paper's 84th",
+        "solved": "solved, %",
+    }
+    caption = (
+        "Symbol error rate by length: mean with its standard error, median with the 16th and 84th percentile, and the "
+        "median that the paper prints for the same variant with 85M parameters. Solved: texts without an error."
+    )
+    return Table(columns, rows, caption, labels)
 
 
-def _cells(table: ErrorTable) -> list[float | None]:
-    return [value for part in PARTS for value in table.mean[part].cells]
+def _short_and_long_table(models: Sequence[ModelErrors], same: SameTexts | None) -> Table:
+    """Return the paper's second table: mean error below and from 128 characters, for all solvers."""
+    rows: list[tuple[Any, ...]] = [
+        (found.model, "model", "measured", len(found.errors), *_short_and_long(found.table)) for found in models
+    ]
+    for kind, tables in (("model", same.models), ("solver", same.solvers)) if same is not None else ():
+        rows += [(name, kind, "measured-first", table.texts, *_short_and_long(table)) for name, table in tables.items()]
+    printed = {f"ALICE {name}, 85M": ("model", means) for name, means in paper.MEAN_SER.items()}
+    printed |= {name: ("solver", means) for name, means in paper.OTHER_SOLVERS.items()}
+    for name, (kind, means) in printed.items():
+        rows.append((name, kind, "paper", None, *(cell for one in means for cell in (one.mean, one.error))))
+    columns = ("solver", "kind", "source", "texts", "ser_short", "ser_short_error", "ser_long", "ser_long_error")
+    labels = {"ser_short": f"SER below {SHORT}, %", "ser_long": f"SER from {SHORT}, %"}
+    caption = (
+        f"Mean symbol error rate of texts below {SHORT} characters and of longer ones, with its standard error. "
+        "Source: measured in this run, measured on the first texts only, or printed in the paper."
+    )
+    return Table(columns, rows, caption, labels)
+
+
+def _short_and_long(table: ErrorTable) -> list[float | None]:
+    return [value for part in (BELOW, ABOVE) for value in table.mean[part].cells]
+
+
+def _texts(count: int) -> str:
+    return f"the first {count} texts" if count > 1 else "the first text"
+
+
+def _comparison_summary(same: SameTexts) -> str:
+    means = [f"{name} {table.mean[ALL].mean:.2f} %" for name, table in same.tables.items()]
+    return f"The mean SER on {_texts(same.texts)} alone is: {', '.join(means)}."
+
+
+def _comparison_metrics(same: SameTexts) -> list[Metric]:
+    label = f"{SER_LABEL} on {_texts(same.texts)}"
+    means = {name: table.mean[ALL] for name, table in same.tables.items()}
+    return [
+        Metric("ser-same-texts", mean.mean, mean.error, unit="%", model=name, label=label)
+        for name, mean in means.items()
+    ]
+
+
+def _comparison_caveats(compared: SameTexts | None) -> tuple[str, ...]:
+    if compared is None or not compared.solvers:
+        return compared.missing if compared is not None else ()
+    learned = [f"{name} in {count:,} texts" for name, count in compared.learned.items() if count]
+    counted = f" ({', '.join(learned)})" if learned else ""
+    return (
+        *compared.missing,
+        f"Models and other solvers are compared on {_texts(compared.texts)} only. Solvers that count n-grams do so in "
+        f"the training split of the same corpus{counted}, which is not the amount of text that a model was trained on. "
+        "Near duplicates of a text may be in both splits, which helps n-grams as well as models.",
+    )
+
+
+def _comparison_table(same: SameTexts) -> Table:
+    rows = [
+        (model, part, mean.count, *mean.cells)
+        for model, table in same.tables.items()
+        for part, mean in table.mean.items()
+        if mean.count
+    ]
+    caption = f"Mean symbol error rate of every model and solver on {_texts(same.texts)}, by length."
+    labels = {"model": "model or solver", "length": "characters", "ser": "mean SER, %"}
+    return Table(("model", "length", "texts", "ser", "ser_error"), rows, caption, labels)

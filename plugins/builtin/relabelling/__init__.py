@@ -1,4 +1,4 @@
-"""Relabelling: whether a model changes its answer when the cipher letters get other names.
+"""Relabelling: whether a model changes its answer when the cipher letters are renamed.
 
 Says nothing about whether the answer is right: a model may be wrong in the same way every time.
 """
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Relabelling:
-    """How often a model changes its answer when the cipher alphabet is renamed; a perfect solver never would.
+    """How often a model changes its answer when the cipher letters are renamed; a perfect solver never would.
 
-    Every text is read under several random relabellings, each a key after the key. How far the answers differ needs no
-    solution; where it is known, there is also the error under each relabelling and that of a vote of them all.
+    Every text is read under several random relabellings. How far the answers differ can be measured without the
+    plaintext; where it is known, the report also has the error under each relabelling and that of a majority vote.
     """
 
     name = "relabelling"
     checkpoints = "several"
-    samples: int = field(default=200, metadata={"help": "Texts to measure on."})
-    relabellings: int = field(default=10, metadata={"help": "Random relabellings of each text, 2 or more."})
+    samples: int = field(default=200, metadata={"help": "Number of texts."})
+    relabellings: int = field(default=10, metadata={"help": "Number of random relabellings of each text, 2 or more."})
     example: int | None = field(
         default=None,
-        metadata={"help": "Number of the text to show, counted from 0.  [default: that which changes most]"},
+        metadata={"help": "Number of the text to show, counted from 0.  [default: the one that changes most]"},
     )
-    text: str = field(default="", metadata={"help": "Ciphertext to show, instead of an example."})
-    encrypt: bool = field(default=False, metadata={"help": "Take --text for plaintext, so that errors are known."})
+    text: str = field(default="", metadata={"help": "Ciphertext to show instead of an example."})
+    encrypt: bool = field(default=False, metadata={"help": "Treat --text as plaintext, so that errors are known."})
     file: Path | None = field(
         default=None,
-        metadata={"help": "Ciphertexts to measure on instead of the data, one a line; their solution is not known."},
+        metadata={"help": "File of ciphertexts to read instead of the data, one per line, without plaintext."},
     )
 
     def __post_init__(self) -> None:
@@ -48,16 +48,16 @@ class Relabelling:
 
     def run(self, ctx: "RunContext") -> "Result":
         """Read every text under every relabelling with each model."""
-        from alice.plugins.builtin.relabelling.measure import given_text, measure
+        from alice.plugins.builtin.relabelling.measure import measure, read_given
         from alice.plugins.builtin.relabelling.report import report
 
         ctx = ctx.sample(self.samples)
         limits = {"samples": self.samples, "count": self.relabellings}
         measured = [measure(one, file=self.file, wanted=self.example, **limits) for one in ctx.each]
-        shown = [found.shown for found in measured]
+        examples = [found.example for found in measured]
         if self.text:
-            shown = [given_text(one, self.text, encrypt=self.encrypt, count=self.relabellings) for one in ctx.each]
-        return report(measured, shown, rng=ctx.rng)
+            examples = [read_given(one, self.text, encrypt=self.encrypt, count=self.relabellings) for one in ctx.each]
+        return report(measured, examples, rng=ctx.rng)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Reads texts under relabellings: those of a context, lines of a file, or one that the user gave."""
+"""Reads texts under relabellings: those of a context, the lines of a file, or one that the user gave."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from alice.text.readers import read_lines
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
@@ -15,7 +16,6 @@ from alice.plugins.context import RunContext
 from alice.solving.solution import read
 from alice.statistics import Floats
 from alice.text.alphabet import Alphabet
-from alice.text.readers import read_lines
 from alice.text.relabelling import Readings, read_relabelled, relabellings
 
 Text = tuple[int, Ints, Ints | None]
@@ -23,14 +23,15 @@ Text = tuple[int, Ints, Ints | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class Example:
     """One text with its readings, to be shown."""
 
     title: str
-    """What the text is called."""
+    """Name of the text."""
     alphabet: Alphabet
     """Symbols of the ids."""
     readings: Readings
+    """The answers to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,37 +41,37 @@ class Changes:
     model: str
     """Name of the checkpoint."""
     relabellings: int
-    """How many there were for each text."""
+    """Number of relabellings of each text."""
     lengths: Ints
     """Characters, (texts,)."""
     letters: Floats
-    """Chance that two relabellings read a letter differently, (texts,)."""
+    """Probability that two relabellings read a letter differently, (texts,)."""
     texts: Floats
-    """Chance that two relabellings read the text differently, (texts,)."""
+    """Probability that two relabellings read the text differently, (texts,)."""
     ever: NDArray[np.bool_]
-    """Whether any two did, (texts,)."""
+    """Whether any two relabellings read it differently, (texts,)."""
     errors: Floats | None
-    """Symbol error rate, (texts, relabelling), if the solutions are known."""
+    """Symbol error rate as a fraction, (texts, relabelling), if the plaintexts are known."""
     vote_errors: Floats | None
-    """Symbol error rate of the vote, (texts,), if the solutions are known."""
-    shown: Shown
+    """Symbol error rate of the vote as a fraction, (texts,), if the plaintexts are known."""
+    example: Example
     """The text to show."""
 
 
 def measure(ctx: RunContext, *, count: int, samples: int, file: Path | None, wanted: int | None) -> Changes:
-    """Read every text under so many relabellings; keep some numbers of each, and the readings of one."""
+    """Read every text under `count` relabellings; keep a few numbers of each, and all readings of one."""
     texts = _context_texts(ctx) if file is None else _file_texts(ctx, file, samples)
     total = sum(len(batch) for batch in ctx.batches) if file is None else None
-    rows: dict[int, Floats] = {}  # of each text four numbers, then its errors if they are known
-    most, shown = -1.0, None
+    rows: dict[int, Floats] = {}  # for each text four numbers, then its errors if they are known
+    most, example = -1.0, None
     for number, cipher, plain in ctx.progress(texts, f"Reading with {ctx.checkpoint}", total):
         found = read_relabelled(ctx.model, cipher, relabellings(count, ctx.seed, number), plain_ids=plain)
         changed = found.letters_changed
         errors = () if found.errors is None else found.errors
         rows[number] = np.array([len(cipher), changed, found.text_changed, found.vote_error or 0.0, *errors])
         if number == wanted if wanted is not None else changed > most:
-            most, shown = changed, Shown(_title(number, file), ctx.alphabet, found)
-    if shown is None:
+            most, example = changed, Example(_title(number, file), ctx.alphabet, found)
+    if example is None:
         raise AliceError(no_example(wanted or 0, f"{len(rows)} texts"))
     table = np.stack([rows[number] for number in sorted(rows)])
     lengths, letters, changed_texts, votes = table.T[:4]
@@ -84,15 +85,15 @@ def measure(ctx: RunContext, *, count: int, samples: int, file: Path | None, wan
         changed_texts > 0,
         table[:, 4:] if known else None,
         votes if known else None,
-        shown,
+        example,
     )
 
 
-def given_text(ctx: RunContext, text: str, *, encrypt: bool, count: int) -> Shown:
-    """Read a text that the user gave; with `encrypt` it is the plaintext, which a relabelling encrypts anyway."""
+def read_given(ctx: RunContext, text: str, *, encrypt: bool, count: int) -> Example:
+    """Read a text of the user; with `encrypt` it is the plaintext, which the relabellings encrypt."""
     ids = text_batch(ctx, text, encrypt=False).cipher_ids[0].cpu().numpy()
     found = read_relabelled(ctx.model, ids, relabellings(count, ctx.seed), plain_ids=ids if encrypt else None)
-    return Shown("the text given", ctx.alphabet, found)
+    return Example("the given text", ctx.alphabet, found)
 
 
 def _title(number: int, file: Path | None) -> str:
@@ -115,4 +116,4 @@ def _file_texts(ctx: RunContext, file: Path, samples: int) -> Iterator[Text]:
             raise AliceError(f"{file}, {line[:40]!r}: {fault}")
         yield number, reading.ids.astype(np.int64), None
     if number < 0:
-        raise AliceError(f"{file} has no line with a text; write one ciphertext a line")
+        raise AliceError(f"{file} is empty; write one ciphertext per line")

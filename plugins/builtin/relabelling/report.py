@@ -1,4 +1,4 @@
-"""The result of the relabelling analysis: how often answers change, by length, and one text under its relabellings."""
+"""The result of the relabelling analysis: how often answers change, by length, and the answers to one text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,53 +6,64 @@ from typing import Any
 import numpy as np
 
 from alice.metrics import bin_names, length_bin
-from alice.plugins.builtin.relabelling.measure import Changes, Shown
-from alice.plugins.builtin.relabelling.shown import answers_table
-from alice.plugins.builtin.suffixes import suffixes
-from alice.reports import Figure, Result, Table
+from alice.plugins.builtin.relabelling.measure import Changes, Example
+from alice.plugins.builtin.traces import Ints
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
+from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Estimate, Floats, bayesian_bootstrap
+from alice.text.relabelling import Readings
 
 ALL = "all"
+MOST = 10
+"""Maximum number of different answers to show."""
+METRICS = {
+    "letters": ("letters-changed", "letters read differently"),
+    "error": ("ser", "symbol error rate"),
+    "vote": ("ser-vote", "symbol error rate of a vote"),
+    "texts": ("texts-changed", "texts read differently"),
+    "spread": ("ser-spread", "standard deviation of the SER over relabellings"),
+}
+"""Name and label of each metric, by column of the estimates."""
 CAVEATS = (
-    "Agreement is not truth: a model may read a text wrong in the same way under every relabelling. Nor is change a "
-    "fault of its own where a text has several solutions, as short ones do.",
-    "Relabellings are a few random ones of 26! (about 4e26). The chance that two disagree does not depend on how "
-    "many there are, but the share of texts that ever change grows with them.",
-    "A vote reads every text as often as there are relabellings, so it takes that many times longer.",
-    "± is one standard error from a Bayesian bootstrap over texts; it says nothing about other training runs.",
+    "Agreement is not truth: a model may misread a text in the same way under every relabelling. Nor is a change "
+    "always an error of the model: short texts have several solutions.",
+    "The relabellings are a small random sample of 26! (about 4e26). The probability that two disagree does not depend "
+    "on their number, but the share of texts that ever change grows with it.",
+    "A vote reads every text once per relabelling, so it takes that many times longer.",
+    "Standard errors come from a Bayesian bootstrap over texts; they do not cover the variation between trainings.",
 )
+Part = dict[str, Estimate]
+"""Estimates in percent over the texts of one length, by column."""
+Parts = dict[str, dict[str, Part]]
+"""Estimates by model and length."""
 
 
-def report(measured: Sequence[Changes], shown: Sequence[Shown], *, rng: np.random.Generator) -> Result:
-    """Put the changes into a result."""
-    rows = {found.model: _by_length(found, rng) for found in measured}
+def report(measured: Sequence[Changes], examples: Sequence[Example], *, rng: np.random.Generator) -> Result:
+    """Return the changes as a result."""
+    parts = {found.model: _by_length(found, rng) for found in measured}
     known = all(found.errors is not None for found in measured)
-    tables = {"changes": _changes_table(rows)}
+    tables = {"changes-by-length": _changes_table(parts)}
+    figures = {"changes-by-length": _changes_figure(parts)}
     if known:
-        tables["errors"] = _error_table(rows)
+        tables["ser-by-length"] = _error_table(parts)
+        figures["ser-by-length"] = _error_figure(parts, measured[0].relabellings)
+    tables["answers"] = _answers_table({found.model: one for found, one in zip(measured, examples, strict=True)})
     arrays: dict[str, Any] = {}
-    for suffix, found, one in zip(suffixes([found.model for found in measured]), measured, shown, strict=True):
-        tables[f"answers{suffix}"] = answers_table(found.model, one)
-        arrays |= {f"lengths{suffix}": found.lengths, f"letters-changed{suffix}": found.letters}
+    for found in measured:
+        arrays[model_key("lengths", found.model)] = found.lengths
+        arrays[model_key("letters-changed", found.model)] = 100 * found.letters
         if found.errors is not None:
-            arrays[f"errors{suffix}"] = found.errors
-    figures = {"changes-by-length": _changes_figure(rows)}
-    if known:
-        figures["error-by-length"] = _error_figure(rows, measured[0].relabellings)
+            arrays[model_key("ser", found.model)] = 100 * found.errors
     return Result(
         title="Relabelling",
-        summary=_summary(measured, rows),
+        summary=_summary(measured, parts),
         caveats=CAVEATS,
-        metrics=_metrics(measured, rows),
+        metrics=_metrics(measured, parts),
         tables=tables,
         figures=figures,
         arrays=arrays,
     )
-
-
-Part = dict[str, Estimate]
-"""Estimates in percent over the texts of one length."""
 
 
 def _by_length(found: Changes, rng: np.random.Generator) -> dict[str, Part]:
@@ -73,78 +84,89 @@ def _by_length(found: Changes, rng: np.random.Generator) -> dict[str, Part]:
     }
 
 
-def _summary(measured: Sequence[Changes], rows: dict[str, dict[str, Part]]) -> str:
+def _summary(measured: Sequence[Changes], parts: Parts) -> str:
     texts, count = len(measured[0].lengths), measured[0].relabellings
-    said = [
+    sentences = [
         f"{f'{texts:,} texts were' if texts != 1 else 'One text was'} read under {count} random relabellings of the "
-        "cipher letters, which a perfect solver would not mind."
+        "cipher letters, which would not affect a perfect solver."
     ]
     for found in measured:
-        whole = rows[found.model][ALL]
-        line = (
-            f"Two of them make {found.model} read {whole['letters']:.2f} % of the letters differently, and "
-            f"{whole['texts'].mean:.0f} % of the texts in some place"
+        whole = parts[found.model][ALL]
+        sentence = (
+            f"Under two of them {found.model} reads {whole['letters']:.2f} % of the letters differently, and "
+            f"{whole['texts'].mean:.0f} % of the texts in at least one position"
         )
         if "error" in whole:
-            line += f"; its SER is {whole['error']:.2f} %, and {whole['vote']:.2f} % if all {count} vote"
-        said.append(line + ".")
-    return " ".join(said)
+            sentence += f"; its SER is {whole['error']:.2f} %, and {whole['vote']:.2f} % for a vote of all {count}"
+        sentences.append(sentence + ".")
+    return " ".join(sentences)
 
 
-def _metrics(measured: Sequence[Changes], rows: dict[str, dict[str, Part]]) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
-    names = {"letters": "letters read differently", "error": "SER", "vote": "SER of a vote"}
-    if len(measured) == 1:
-        names |= {"texts": "texts read differently", "spread": "spread of the SER over relabellings"}
+def _metrics(measured: Sequence[Changes], parts: Parts) -> list[Metric]:
+    metrics = []
     for found in measured:
-        by = f" by {found.model}" if len(measured) > 1 else ""
-        whole = rows[found.model][ALL]
-        metrics |= {f"{said}{by}, %": whole[column].mean for column, said in names.items() if column in whole}
-    return metrics | {"texts": len(measured[0].lengths), "relabellings": measured[0].relabellings}
+        whole = parts[found.model][ALL]
+        for column, (name, label) in METRICS.items():
+            if column in whole:
+                mean, error = whole[column].mean, whole[column].error
+                metrics.append(Metric(name, mean, error, unit="%", model=found.model, label=label))
+    read = Metric("texts", len(measured[0].lengths))
+    return [*metrics, read, Metric("relabellings", measured[0].relabellings)]
 
 
-def _changes_table(rows: dict[str, dict[str, Part]]) -> Table:
-    body = [
+def _changes_table(parts: Parts) -> Table:
+    rows = [
         (model, name, part["letters"].count, *part["letters"].cells, *part["texts"].cells, part["ever"].mean)
-        for model, parts in rows.items()
-        for name, part in parts.items()
+        for model, of_model in parts.items()
+        for name, part in of_model.items()
     ]
-    columns = ("model", "length", "texts", "letters changed", "± letters", "texts changed", "± texts", "ever changed")
+    columns = ("model", "length", "texts", "letters_changed", "letters_changed_error")
+    labels = {
+        "length": "characters",
+        "letters_changed": "letters changed, %",
+        "texts_changed": "texts changed, %",
+        "ever_changed": "ever changed, %",
+    }
     caption = (
-        "In percent, by length of the text: chance that two relabellings read a letter differently, and a text in some "
-        "place; last, texts that any two relabellings read differently."
+        "Probability that two relabellings read a letter differently, and a text in at least one position, by length. "
+        "Ever changed: texts that any two of the relabellings read differently."
     )
-    return Table(columns, body, caption=caption)
+    return Table((*columns, "texts_changed", "texts_changed_error", "ever_changed"), rows, caption, labels)
 
 
-def _error_table(rows: dict[str, dict[str, Part]]) -> Table:
-    body = [
+def _error_table(parts: Parts) -> Table:
+    rows = [
         (model, name, part["error"].count, *part["error"].cells, part["spread"].mean, *part["vote"].cells)
-        for model, parts in rows.items()
-        for name, part in parts.items()
+        for model, of_model in parts.items()
+        for name, part in of_model.items()
     ]
+    columns = ("model", "length", "texts", "ser", "ser_error", "spread", "ser_vote", "ser_vote_error")
+    labels = {
+        "length": "characters",
+        "ser": "SER, %",
+        "spread": "standard deviation, %",
+        "ser_vote": "SER of a vote, %",
+    }
     caption = (
-        "In percent, by length of the text: mean SER, its standard deviation over the relabellings of a text, and the "
-        "SER of a vote of all relabellings."
+        "Mean symbol error rate by length, its standard deviation over the relabellings of a text, and the error rate "
+        "of a vote of all relabellings."
     )
-    return Table(
-        ("model", "length", "texts", "SER", "± SER", "spread", "SER of a vote", "± vote"), body, caption=caption
-    )
+    return Table(columns, rows, caption, labels)
 
 
-def _labels(rows: dict[str, dict[str, Part]]) -> list[str]:
-    return [name for name in bin_names() if any(name in parts for parts in rows.values())]
+def _labels(parts: Parts) -> list[str]:
+    return [name for name in bin_names() if any(name in of_model for of_model in parts.values())]
 
 
 def _series(parts: dict[str, Part], column: str, labels: list[str]) -> tuple[list[float], list[float]]:
-    """Return the means and the errors of a column, with gaps where a model has no texts."""
+    """Return the means and standard errors of a column; NaN where a model has no texts."""
     found = [parts[name][column] if name in parts else None for name in labels]
     return [one.mean if one else np.nan for one in found], [one.error if one else np.nan for one in found]
 
 
-def _changes_figure(rows: dict[str, dict[str, Part]]) -> Figure:
-    labels = _labels(rows)
-    series = {model: _series(parts, "letters", labels) for model, parts in rows.items()}
+def _changes_figure(parts: Parts) -> Figure:
+    labels = _labels(parts)
+    series = {model: _series(of_model, "letters", labels) for model, of_model in parts.items()}
     drawn = bars(
         {model: means for model, (means, _) in series.items()},
         labels=labels,
@@ -153,20 +175,66 @@ def _changes_figure(rows: dict[str, dict[str, Part]]) -> Figure:
         y_title="letters read differently, %",
     )
     caption = (
-        "Chance that two relabellings of the cipher letters make the model read a letter differently, by length of the "
-        "text; a perfect solver has 0. Bars: one standard error."
+        "Probability that two relabellings of the cipher letters make the model read a letter differently, by length "
+        "of the text; 0 for a perfect solver. Error bars: one standard error."
     )
     return Figure(drawn, caption)
 
 
-def _error_figure(rows: dict[str, dict[str, Part]], count: int) -> Figure:
-    labels, means, errors = _labels(rows), {}, {}
-    for model, parts in rows.items():
+def _error_figure(parts: Parts, count: int) -> Figure:
+    labels, means, errors = _labels(parts), {}, {}
+    for model, of_model in parts.items():
         for column, name in (("error", model), ("vote", f"{model}, vote of {count}")):
-            means[name], errors[name] = _series(parts, column, labels)
+            means[name], errors[name] = _series(of_model, column, labels)
     drawn = bars(means, labels=labels, errors=errors, x_title="characters in the text", y_title="SER, %")
     caption = (
-        f"Symbol error rate by length of the text: mean over the relabellings, and of the answer that most of {count} "
-        "relabellings give. Bars: one standard error."
+        f"Symbol error rate by length of the text: mean over the relabellings, and of a vote of all {count}. Error "
+        "bars: one standard error."
     )
     return Figure(drawn, caption)
+
+
+def _answers_table(examples: dict[str, Example]) -> Table:
+    """Return the different answers to one text per model, the most frequent first, below the vote and the plaintext."""
+    rows = [(model, *row) for model, example in examples.items() for row in _answers(example)]
+    counts = [f"{model}, {one.title}: {_different(one.readings)}" for model, one in examples.items()]
+    caption = (
+        f"Different answers to one text, with the number of relabellings that give each ({'; '.join(counts)}). At most "
+        f"{MOST} are shown. CAPITALS differ from the vote."
+    )
+    labels = {"ser": "SER, %"}
+    return Table(("model", "line", "relabellings", "ser", "text"), rows, caption, labels, monospace=("text",))
+
+
+def _different(found: Readings) -> str:
+    count = len(np.unique(found.answers, axis=0))
+    return f"{count} different {'answer' if count == 1 else 'answers'} under {len(found.answers)} relabellings"
+
+
+def _answers(example: Example) -> list[tuple[str, int | None, float | None, str]]:
+    found, symbols = example.readings, NO_SYMBOL + example.alphabet.symbols
+    answers, counts = np.unique(found.answers, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    rows: list[tuple[str, int | None, float | None, str]] = []
+    if found.plain_ids is not None:
+        rows.append(("plaintext", None, None, _marked(found.plain_ids, found.plain_ids, symbols)))
+    vote_error = None if found.vote_error is None else 100 * found.vote_error
+    rows.append(("vote", None, vote_error, _marked(found.vote, found.vote, symbols)))
+    for place, number in enumerate(order[:MOST], start=1):
+        text = _marked(answers[number], found.vote, symbols)
+        rows.append((f"answer {place}", int(counts[number]), _error(found, answers[number]), text))
+    return rows
+
+
+def _marked(ids: Ints, other: Ints, symbols: str) -> str:
+    """Return a text in lower case, with capitals where it differs from another."""
+    pairs = zip(ids.tolist(), other.tolist(), strict=True)
+    return "".join(symbols[one] if one != two else symbols[one].lower() for one, two in pairs)
+
+
+def _error(found: Readings, answer: Ints) -> float | None:
+    """Return the error rate of an answer in percent, if the plaintext is known."""
+    if found.errors is None:
+        return None
+    (places,) = np.nonzero((found.answers == answer).all(1))
+    return 100 * float(found.errors[places[0]])

@@ -1,6 +1,6 @@
-"""Speed: how many letters a second a model solves, beside classical solvers on the same texts.
+"""Speed: how many letters per second a model solves, next to classical solvers on the same texts.
 
-Not to be trusted across machines, nor on one that is busy with something else: only figures of one run compare.
+Not to be trusted across machines, nor on a busy one: compare figures of one report only.
 """
 
 from collections.abc import Iterable
@@ -20,50 +20,51 @@ if TYPE_CHECKING:
 class Speed:
     """Letters per second of the models, and of classical solvers on the same texts.
 
-    One text at a time and in batches, on one core and on all, with the share of the time that the bijective head
-    spends in its assignment. Times differ from run to run, so this is the one analysis whose result does, too.
+    Models are timed one text at a time and in batches, on one core and on all, with the share of time that the
+    bijective head spends on its assignment. Times vary, so this is the only analysis whose result does, too.
     """
 
     name = "speed"
     checkpoints = "several"
-    samples: int = field(default=50, metadata={"help": "Texts that the models are timed on."})
-    rounds: int = field(default=5, metadata={"help": "Times that every model reads all texts, at most."})
+    samples: int = field(default=50, metadata={"help": "Number of texts to time the models on."})
+    rounds: int = field(default=5, metadata={"help": "Maximum number of rounds; every model reads all texts in each."})
     seconds: float = field(
         default=10.0,
-        metadata={"help": "Time for all rounds together, and for each classical solver; fewer texts if it is short."},
+        metadata={"help": "Time limit for all rounds together, and for each classical solver."},
     )
     length: int | None = field(
         default=None,
-        metadata={"help": "Join the texts and cut them into ciphers of so many characters.  [default: as they are]"},
+        metadata={"help": "Join the texts and cut them into ciphers of this length.  [default: texts as they are]"},
     )
-    classical: int = field(default=12, metadata={"help": "Texts for the classical solvers; 0 leaves them out."})
+    classical: int = field(
+        default=12, metadata={"help": "Number of texts for the classical solvers; 0 to leave them out."}
+    )
     climbs: int = field(
         default=100,
-        metadata={"help": "Starts of a classical solver that climbs from random keys for one text, at most."},
+        metadata={"help": "Maximum number of restarts per text of a solver that climbs from random keys."},
     )
     training_texts: int | None = field(
         default=None,
-        metadata={"help": "Training texts that a solver may learn from, at most.  [default: as many as it asks for]"},
+        metadata={"help": "Maximum number of training texts for a solver.  [default: as many as it asks for]"},
     )
 
     def __post_init__(self) -> None:
         for name in ("samples", "rounds", "training_texts"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise AliceError(f"{name}={getattr(self, name)} leaves nothing to measure with; give 1 or more")
+                raise AliceError(f"{name}={getattr(self, name)} leaves nothing to measure; give 1 or more")
         if not self.seconds >= 0:
-            raise AliceError(f"seconds={self.seconds} is no time; give 0 or more")
+            raise AliceError(f"seconds={self.seconds} is not a time limit; give 0 or more")
         if self.length is not None and self.length < 1:
             raise AliceError(f"length={self.length} leaves no text; give 1 or more")
         if self.classical < 0:
-            raise AliceError(f"classical={self.classical} is no number of texts; give 0 or more")
+            raise AliceError(f"classical={self.classical} is negative; give 0 or more")
         if not 1 <= self.climbs <= 10_000:
             raise AliceError(f"climbs={self.climbs} is out of range; give 1 to 10000")
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Time the models in turns, then let every solver have the same few texts."""
-        from alice.plugins.builtin.speed.measure import time_models
+        """Time the models in turns, then run all solvers on the first texts."""
+        from alice.plugins.builtin.speed.measure import compare, time_models
         from alice.plugins.builtin.speed.report import report
-        from alice.plugins.builtin.speed.solvers import compare
 
         whole = ctx.sample(self.samples)
         if self.length is not None:

@@ -1,9 +1,10 @@
-"""Times models over the same texts: one at a time and in batches, on one core and on all, in turns."""
+"""Times models over the same texts, in several settings that take turns; then all solvers one text at a time."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, product
-from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -11,8 +12,11 @@ from torch import Tensor
 
 from alice import timing
 from alice.metrics import error_rates
-from alice.model import heads
+from alice.model import Alice, heads
+from alice.plugins.builtin.solver_runs import Solved, ciphertexts, distinct_names, run_solvers, solve_all, why_not
 from alice.plugins.context import RunContext
+from alice.plugins.solvers import solvers_of
+from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Floats
 from alice.text.batches import Batch
 from alice.timing import Stopwatch, using_threads
@@ -20,48 +24,49 @@ from alice.timing import Stopwatch, using_threads
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One model once over the texts."""
+    """One pass of a model over the texts."""
 
     seconds: float
     """Time in the model, from ids to answers."""
     assignment: float
-    """Part of it in the assignment of the bijective head."""
+    """Time in the assignment of the bijective head."""
     processor: float
-    """Seconds that the machine's cores worked for it meanwhile."""
+    """CPU time, summed over cores."""
     calls: int
-    """Batches."""
+    """Number of batches."""
     letters: int
-    """Letters A-Z that were solved."""
+    """Number of letters A-Z."""
     characters: int
-    """All characters that were read, spaces and punctuation too."""
+    """Number of characters, including spaces and punctuation."""
     errors: Floats
-    """Symbol error rate, (texts,), in the order of the batches."""
+    """Symbol error rate as a fraction, (texts,), in the order of the batches."""
 
 
 @dataclass(eq=False)
 class Timing:
-    """One way to run one model, and how long it took in each round."""
+    """One model in one setting, and how long each round took."""
 
     ctx: RunContext
     single: bool
-    """Whether it gets one text at a time."""
+    """Whether the model reads one text at a time."""
     threads: int
+    """Number of threads."""
     seconds: list[float] = field(default_factory=list)
-    """Of each round."""
+    """Time in the model, (rounds,)."""
     assignment: list[float] = field(default_factory=list)
-    """Of each round."""
+    """Time in the assignment, (rounds,)."""
     processor: list[float] = field(default_factory=list)
-    """Of each round."""
+    """CPU time, (rounds,)."""
     last: Pass | None = None
     """The latest round."""
 
     def run_once(self, calls: int | None = None) -> Pass:
-        """Read all texts, or only what some calls of the model take."""
+        """Read all texts, or those of the first `calls` batches."""
         with using_threads(self.threads):
             return read_once(self.ctx, single=self.single, calls=calls)
 
     def take_turn(self) -> None:
-        """Read all texts and note the time."""
+        """Read all texts and record the time."""
         self.last = self.run_once()
         self.seconds.append(self.last.seconds)
         self.assignment.append(self.last.assignment)
@@ -69,9 +74,9 @@ class Timing:
 
 
 def time_models(ctx: RunContext, *, rounds: int, seconds: float) -> list[Timing]:
-    """Time every model in every way; all take turns, so that what else the machine does hits all alike.
+    """Time every model in every setting; settings take turns, so that other load on the machine affects all alike.
 
-    No round begins that would not be over in so many seconds; if even the first would not, it has fewer texts.
+    No round starts that is expected to exceed the time limit; if even the first would, it has fewer texts.
     """
     settings = product(ctx.each, (True, False), sorted({1, timing.cores()}))
     timings = [Timing(one, single, threads) for one, single, threads in settings]
@@ -86,7 +91,7 @@ def time_models(ctx: RunContext, *, rounds: int, seconds: float) -> list[Timing]
 
 
 def _within(timings: list[Timing], seconds: float) -> list[Timing]:
-    """Call every model once, which warms it up, and again to see how many texts a round of so many seconds can have."""
+    """Warm up every setting, time one call of each, and keep as many texts as fit a round of `seconds`."""
     for each in timings:
         each.run_once(calls=1)
     trials = [each.run_once(calls=1) for each in timings]
@@ -101,13 +106,12 @@ def _within(timings: list[Timing], seconds: float) -> list[Timing]:
 
 @torch.inference_mode()
 def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pass:
-    """Run a model over texts that lie ready; only the model is timed, neither encryption nor counting errors."""
+    """Run a model over encrypted texts; only the model is timed, not encryption or counting errors."""
     whole, assignment = Stopwatch(), Stopwatch()
     letter_ids = torch.from_numpy(ctx.alphabet.letter_ids.astype("int64")).to(ctx.device)
     letters = characters = 0
     errors = []
-    assign = heads.assign  # type: ignore[attr-defined]  # what the head calls, by the name that it calls it by
-    with patch.object(heads, "assign", assignment.watching(assign)):
+    with _watched_assignment(assignment):
         for cipher, plain in islice(_parts(ctx, single=single), calls):
             with whole:
                 answer = ctx.model(cipher, soft=False).argmax(-1).cpu()
@@ -118,8 +122,19 @@ def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pas
     return Pass(*times, len(errors), letters, characters, np.concatenate(errors))
 
 
+@contextmanager
+def _watched_assignment(watch: Stopwatch) -> Iterator[None]:
+    """Time the function that the bijective head calls for its assignment."""
+    assign = heads.assign  # type: ignore[attr-defined]
+    heads.assign = watch.watching(assign)  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        heads.assign = assign  # type: ignore[attr-defined]
+
+
 def _parts(ctx: RunContext, *, single: bool) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield ciphertexts and plaintexts as the model gets them, (batch, pos) each."""
+    """Yield ciphertexts and plaintexts as the model reads them, (batch, pos) each."""
     for batch in ctx.batches:
         yield from _rows(batch) if single else [(batch.cipher_ids, batch.plain_ids)]
 
@@ -128,3 +143,44 @@ def _rows(batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the texts of a batch one by one, without padding."""
     for row, length in enumerate(batch.mask.sum(1).tolist()):
         yield batch.cipher_ids[row : row + 1, :length], batch.plain_ids[row : row + 1, :length]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Models and other solvers on the same texts, one text at a time on one core."""
+
+    offered: int
+    """Number of texts; a solver whose time was up has read fewer."""
+    climbs: int
+    """Maximum number of restarts per text of a classical solver."""
+    solved: tuple[Solved, ...]
+    """Models first, then other solvers."""
+    missing: tuple[str, ...]
+    """Why models or solvers were left out, a sentence each."""
+
+
+def compare(ctx: RunContext, source: RunContext, *, training: int | None, climbs: int, seconds: float) -> Comparison:
+    """Run all models and solvers over the texts of a context; solvers learn from the training split of `source`."""
+    texts, missing, models = ciphertexts(ctx), [], []
+    with using_threads(1):
+        for one in ctx.each:
+            if reason := why_not(one, ctx):
+                missing.append(reason)
+                continue
+            answer = partial(answer_of, one.model)
+            answer(texts[0][0])  # to warm up
+            models.append(solve_all(answer, texts, name=one.checkpoint, kind="model"))
+        others, failed = run_solvers(
+            ctx, texts, solvers_of(ctx), source=source, tries=climbs, training=training, seconds=seconds
+        )
+    shown = distinct_names([one.solver for one in others], [one.solver for one in models])
+    others = [replace(one, solver=shown[one.solver]) for one in others]
+    return Comparison(len(texts), climbs, (*models, *others), (*missing, *failed))
+
+
+@torch.inference_mode()
+def answer_of(model: Alice, ciphertext: str) -> str:
+    """Return a model's answer to one ciphertext."""
+    ids = torch.from_numpy(model.alphabet.encode(ciphertext).astype("int64")).to(model.cfg.device)
+    symbols = NO_SYMBOL + model.alphabet.symbols
+    return "".join(symbols[answer] for answer in model(ids[None], soft=False).argmax(-1)[0].tolist())

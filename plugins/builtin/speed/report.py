@@ -1,31 +1,32 @@
-"""The result of the speed analysis: tables and bars of letters per second, with the paper's beside them."""
+"""The result of the speed analysis: letters per second of models and solvers, next to the paper's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from alice.plugins.builtin.solver_runs import Solved
-from alice.plugins.builtin.speed.measure import Pass, Timing
-from alice.plugins.builtin.speed.solvers import Comparison
+from alice.plugins.builtin.speed.measure import Comparison, Pass, Timing
 from alice.plugins.reproduce import paper
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.statistics import Floats, Spread, bayesian_bootstrap, spread
 
 CAVEATS = (
-    "Times are no property of a model alone: they differ from run to run and from machine to machine, and whatever "
-    "else a machine does slows it, most of all where threads wait for one another. Compare figures of one run only.",
-    "Letters are A-Z. A model reads spaces and punctuation, too; characters per second count those. The paper says "
-    "letters of ciphers that are 300 letters long, and does not say whether spaces are among them.",
-    "Only solving is timed: neither loading a model or a table, nor encryption.",
-    "The paper's models have 85M parameters, so its figures on other hardware are no target for these. Its printed "
-    "speeds on the GPU are a tenth of what follows from its printed times; both are shown.",
+    "Times are not a property of a model alone: they vary from run to run and between machines, and any other load "
+    "slows them down, most of all where threads wait for one another. Compare figures of one report only.",
+    "Letters are A-Z. Models also read spaces and punctuation, which characters per second count. The paper counts "
+    "letters of ciphers of 300 letters and does not say whether that includes spaces.",
+    "Only solving is timed: not loading a model or a table, and not encryption.",
+    "The paper's models have 85M parameters and ran on other hardware, so its figures are not a target. Its printed "
+    "speeds on the GPU are a tenth of what follows from its printed times; the table shows both.",
 )
 IDLE = 0.9
-"""Share of a core that one thread has on a machine with nothing else to do; below this it had other work."""
+"""Share of a core that one thread gets on an idle machine; less means that there was other load."""
 SOLVER_CAVEAT = (
-    "The classical solvers keep to a limit and are written in Python; a compiled one may be faster. "
-    "Few texts are solved, so the errors are rough, and a solver whose time was up had fewer than the others."
+    "The classical solvers are written in Python and have a time limit; a compiled one may be faster. They read few "
+    "texts, so their error rates are rough, and a solver whose time was up has read fewer texts than the others."
 )
 
 
@@ -37,18 +38,22 @@ def report(
     length: int | None,
     rng: np.random.Generator,
 ) -> Result:
-    """Put what was measured into a result; `offered` is the number of texts that there were to read."""
+    """Return the timings as a result; `offered` is the number of texts that the models could have read."""
     tables = {"models": _model_table(timings, rng)}
     figures = {"models": _model_figure(timings)}
-    arrays = {"model-seconds": np.array([found.seconds for found in timings])}
+    arrays = {
+        model_key("seconds", model): np.array([found.seconds for found in timings if found.ctx.checkpoint == model])
+        for model in dict.fromkeys(found.ctx.checkpoint for found in timings)
+    }
     warnings = (*_fewer(timings, offered), *_busy(timings))
     caveats = (*warnings, *CAVEATS)
     if compared is not None:
         tables["solvers"] = _solver_table(compared, rng)
         figures["solvers"] = _solver_figure(compared)
         caveats = (*warnings, SOLVER_CAVEAT, *compared.missing, *CAVEATS)
-        for number, solved in enumerate(compared.solved, start=1):
-            arrays |= {f"solver-seconds-{number}": solved.seconds, f"solver-errors-{number}": solved.errors}
+        for one in compared.solved:
+            arrays[model_key("seconds-same-texts", one.solver)] = one.seconds
+            arrays[model_key("ser-same-texts", one.solver)] = 100 * one.errors
     tables["paper"] = _paper_table()
     return Result(
         title="Speed",
@@ -62,7 +67,7 @@ def report(
 
 
 def last_pass(found: Timing) -> Pass:
-    """Return what the latest round of a timing read; there is always one."""
+    """Return the latest round of a timing; there is always one."""
     assert found.last is not None  # noqa: S101  (for the type checker)
     return found.last
 
@@ -73,45 +78,53 @@ def speeds_of(found: Timing) -> Spread:
 
 
 def share_of(found: Timing) -> float | None:
-    """Return the share of the time that the assignment takes, the median over the rounds; none without one."""
+    """Return the share of time in the assignment, as the median over the rounds; None for other heads."""
     if found.ctx.model.config.variant != "bijective":
         return None
     return float(np.median(np.array(found.assignment) / np.array(found.seconds)))
 
 
 def cores_of(found: Timing) -> float:
-    """Return how many cores worked for it on average, the median over the rounds."""
+    """Return the average number of busy cores, as the median over the rounds."""
     return float(np.median(np.array(found.processor) / np.array(found.seconds)))
 
 
 def _fewer(timings: Sequence[Timing], offered: int) -> list[str]:
-    """Say so if the time was too short for all texts."""
+    """Say so if the time limit did not allow all texts."""
     if (read := len(last_pass(timings[0]).errors)) == offered:
         return []
-    return [f"The models read {read} of {offered} texts: a round of all would take too long; --seconds gives more."]
+    return [
+        f"The models read {read} of {offered} texts, because a round of all would exceed the time limit; give more "
+        "--seconds for all."
+    ]
 
 
 def _busy(timings: Sequence[Timing]) -> list[str]:
-    """Warn of a machine that had other work: a thread alone should have a core for itself."""
+    """Warn of other load on the machine: a single thread should have a core of its own."""
     on_cores = [found for found in timings if found.ctx.device.type == "cpu"]  # else a core waits for the accelerator
     had = min((cores_of(found) for found in on_cores if found.threads == 1), default=1.0)
     if had >= IDLE:
         return []
-    return [f"The machine was busy with other work: one thread had only {had:.2f} of a core. All speeds are too low."]
+    return [f"The machine was busy: one thread got only {had:.2f} of a core. All speeds are too low."]
 
 
-def _texts_a_call(found: Timing) -> float:
-    return len(last_pass(found).errors) / last_pass(found).calls
+def _interval(speeds: Spread) -> tuple[float, float] | None:
+    """Return the 16th and 84th percentile over the rounds; None with a single round."""
+    return (speeds.low, speeds.high) if speeds.count > 1 else None
 
 
 def _setting(found: Timing) -> str:
     texts = "one text" if found.single else "batches"
-    return f"{texts}, {found.threads} {'core' if found.threads == 1 else 'cores'}"
+    return f"{texts}, {_counted(found.threads, 'core')}"
 
 
 def _percent(errors: Floats, rng: np.random.Generator) -> tuple[float | None, float | None]:
-    """Return the mean in percent and its error, which one text alone does not have."""
+    """Return the mean error rate in percent and its standard error, which a single text does not have."""
     return bayesian_bootstrap(100 * errors, rng).cells
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _summary(timings: Sequence[Timing], compared: Comparison | None, length: int | None) -> str:
@@ -119,67 +132,71 @@ def _summary(timings: Sequence[Timing], compared: Comparison | None, length: int
     texts = _counted(len(first.errors), "text") + ("" if length is None else f" of {length} characters")
     rounds = _counted(len(timings[0].seconds), "round")
     best = max(timings, key=lambda found: speeds_of(found).median)
-    told = (
-        f"Over {texts} with {first.letters} letters, {best.ctx.checkpoint} is fastest with {_setting(best)}: "
-        f"{speeds_of(best).median:,.0f} letters per second. All settings took turns, in {rounds}."
+    start = (
+        f"{best.ctx.checkpoint} is fastest with {_setting(best)}: {speeds_of(best).median:,.0f} letters per second "
+        f"over {texts} with {first.letters:,} letters. All settings took turns, in {rounds}."
     )
-    if compared is None or not (classical := [one for one in compared.solved if one.kind == "classical"]):
-        return told
-    model = compared.solved[0]
-    lines = [_against(model, one) for one in classical]
-    return f"{told}\n\nOne text at a time on one core, {' '.join(lines)}"
+    if compared is None or not (solvers := [one for one in compared.solved if one.kind == "solver"]):
+        return start
+    lines = [_against(compared.solved[0], one) for one in solvers]
+    return f"{start}\n\nOne text at a time on one core: {' '.join(lines)}"
 
 
 def _against(model: Solved, one: Solved) -> str:
     count = len(one.errors)
+    same = replace(model, seconds=model.seconds[:count], errors=model.errors[:count], letters=model.letters[:count])
+    texts = "text" if count == 1 else f"{count} texts"
     return (
-        f"{one.solver} solves {one.speed:,.0f} letters per second over the first {_counted(count, 'text')} with an SER "
-        f"of {100 * one.errors.mean():.2f} %, against {_first(model, count).speed:,.0f} and "
-        f"{100 * model.errors[:count].mean():.2f} % of {model.solver}."
+        f"{one.solver} solves {one.speed:,.0f} letters per second of the first {texts} with an SER of "
+        f"{100 * one.errors.mean():.2f} %, {model.solver} {same.speed:,.0f} with {100 * same.errors.mean():.2f} %."
     )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _first(solved: Solved, count: int) -> Solved:
-    """Return what a solver made of the first texts."""
-    parts = (solved.seconds[:count], solved.errors[:count], solved.letters[:count])
-    return Solved(solved.solver, solved.kind, *parts)
-
-
-def _metrics(timings: Sequence[Timing], compared: Comparison | None) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
-    several = len({found.ctx.checkpoint for found in timings}) > 1
+def _metrics(timings: Sequence[Timing], compared: Comparison | None) -> list[Metric]:
+    metrics: list[Metric] = []
     on_one_core = [found for found in timings if found.threads == 1]
     for found in sorted(on_one_core, key=lambda found: found.single):
-        of = f" of {found.ctx.checkpoint}" if several else ""
-        metrics[f"letters/s{of}, {_setting(found)}"] = speeds_of(found).median
+        speeds, model = speeds_of(found), found.ctx.checkpoint
+        name = "letters-per-second-single" if found.single else "letters-per-second-batched"
+        label = f"speed, {_setting(found)}"
+        metrics.append(
+            Metric(name, speeds.median, interval=_interval(speeds), unit="letters/s", model=model, label=label)
+        )
         if not found.single and (share := share_of(found)) is not None:
-            metrics[f"share in the assignment{of}, {_setting(found)}"] = share
+            metrics.append(Metric("assignment-share", share, model=model, label="share of time in the assignment"))
     for one in compared.solved if compared is not None else ():
-        if one.kind == "classical":
-            metrics[f"letters/s of {one.solver}"] = one.speed
-    return metrics | {"texts": len(last_pass(timings[0]).errors), "rounds": len(timings[0].seconds)}
+        texts = "first text" if len(one.errors) == 1 else f"first {len(one.errors)} texts"
+        label = f"speed on the {texts}, one by one, 1 core"
+        metrics.append(
+            Metric("letters-per-second-same-texts", one.speed, unit="letters/s", model=one.solver, label=label)
+        )
+    read = Metric("texts", len(last_pass(timings[0]).errors))
+    return [*metrics, read, Metric("rounds", len(timings[0].seconds))]
 
 
 def _model_table(timings: Sequence[Timing], rng: np.random.Generator) -> Table:
-    columns = ("model", "batch", "threads", "letters/s", "16 %", "84 %", "characters/s", "assigning")
     rows = []
     for found in timings:
         done, speeds = last_pass(found), speeds_of(found)
-        many = speeds.median * done.characters / done.letters
-        low, high = (speeds.low, speeds.high) if speeds.count > 1 else (None, None)
-        row = (found.ctx.checkpoint, _texts_a_call(found), found.threads, speeds.median, low, high, many)
+        row: tuple[Any, ...] = (found.ctx.checkpoint, len(done.errors) / done.calls, found.threads, speeds.median)
+        row += (*(_interval(speeds) or (None, None)), speeds.median * done.characters / done.letters)
         rows.append((*row, share_of(found), *_percent(done.errors, rng), cores_of(found)))
+    columns = ("model", "texts_per_call", "threads", "letters_per_second", "low", "high", "characters_per_second")
+    labels = {
+        "texts_per_call": "texts per batch",
+        "letters_per_second": "letters/s",
+        "low": "16th percentile",
+        "high": "84th percentile",
+        "characters_per_second": "characters/s",
+        "assignment_share": "share in assignment",
+        "ser": "SER, %",
+    }
     caption = (
-        f"Median over {_counted(len(timings[0].seconds), 'round')} with the 16th and 84th percentile. Batch: mean "
-        "number of texts in one. Assigning: share of the time in the assignment, which only a bijective head has. SER "
-        "in percent, with its standard error. Cores: how many worked for it on average; fewer than threads if they "
-        "wait, or if the machine had other work."
+        f"Median over {_counted(len(timings[0].seconds), 'round')} with the 16th and 84th percentile. Texts per batch: "
+        "mean. Share in assignment: share of the time, for bijective heads. Cores: average number of busy cores; fewer "
+        "than threads if these wait or the machine has other load."
     )
-    return Table((*columns, "SER", "error", "cores"), rows, caption=caption)
+    return Table((*columns, "assignment_share", "ser", "ser_error", "cores"), rows, caption, labels)
 
 
 def _model_figure(timings: Sequence[Timing]) -> Figure:
@@ -192,38 +209,48 @@ def _model_figure(timings: Sequence[Timing]) -> Figure:
         errors.setdefault(found.ctx.checkpoint, []).append((speeds.median - speeds.low, speeds.high - speeds.median))
     spans = {name: np.array(pairs).T for name, pairs in errors.items()}
     figure = bars(values, labels=labels, errors=spans, y_title="letters per second")
-    return Figure(figure, "Letters per second of the models, median over the rounds; lines: 16th to 84th percentile.")
+    return Figure(figure, "Speed of the models: median over the rounds. Error bars: 16th to 84th percentile.")
 
 
 def _solver_table(compared: Comparison, rng: np.random.Generator) -> Table:
     model = compared.solved[0]
-    columns = ("solver", "learned from", "threads", "texts", "letters/s", "SER", "error", "texts wrong")
     rows = [
         (
-            *(one.solver, one.learned or None, 1, len(one.errors), one.speed, *_percent(one.errors, rng)),
+            *(one.solver, one.kind, one.learned or None, 1, len(one.errors), one.speed, *_percent(one.errors, rng)),
             int((one.errors > 0).sum()),
             float(100 * model.errors[: len(one.errors)].mean()),
         )
         for one in compared.solved
     ]
+    columns = ("solver", "kind", "training_texts", "threads", "texts", "letters_per_second", "ser", "ser_error")
+    labels = {
+        "training_texts": "training texts",
+        "letters_per_second": "letters/s",
+        "ser": "SER, %",
+        "texts_wrong": "texts with an error",
+        "first_model_ser": f"SER of {model.solver} on these, %",
+    }
     caption = (
-        f"All solvers on the first of the same {compared.offered} ciphertexts, one at a time. Learned from: training "
-        "texts that it counted n-grams in for this run; blank where it came with its knowledge. One that starts from "
-        f"random keys makes at most {_counted(compared.climbs, 'climb')} a text. SER in percent, with its standard "
-        "error. A text is wrong if any character is."
+        f"All solvers on the first of the same {_counted(compared.offered, 'ciphertext')}, one at a time. Training "
+        "texts: those in which the solver counted n-grams in this run; blank if it brings its own statistics. Solvers "
+        f"that start from random keys make at most {_counted(compared.climbs, 'climb')} per text."
     )
-    return Table((*columns, f"SER of {model.solver} on these"), rows, caption=caption)
+    return Table((*columns, "texts_wrong", "first_model_ser"), rows, caption, labels)
 
 
 def _solver_figure(compared: Comparison) -> Figure:
     labels = [f"{one.solver}<br>SER {100 * one.errors.mean():.1f} %" for one in compared.solved]
     figure = bars([one.speed for one in compared.solved], labels=labels, y_title="letters per second")
     figure.update_yaxes(type="log")
-    return Figure(figure, "Letters per second on the same texts, one at a time on one core; the scale is logarithmic.")
+    return Figure(figure, "Speed on the same texts, one at a time on one core, on a logarithmic scale.")
 
 
 def _paper_table() -> Table:
     rows = [(one.solver, one.hardware, one.letters_per_second, one.seconds, one.from_seconds) for one in paper.SPEEDS]
-    times = f"seconds for {paper.CIPHERS} ciphers of {paper.LETTERS_EACH}"
-    caption = "What the paper prints, ALICE having 85M parameters; the last column is worked out from its times."
-    return Table(("solver", "hardware", "letters/s", times, "letters/s by those seconds"), rows, caption=caption)
+    labels = {
+        "letters_per_second": "letters/s",
+        "seconds": f"seconds for {paper.CIPHERS} ciphers of {paper.LETTERS_EACH} letters",
+        "letters_per_second_from_seconds": "letters/s that follow from the seconds",
+    }
+    caption = "What the paper prints for ALICE with 85M parameters; the last column is computed from its times."
+    return Table(("solver", "hardware", *labels), rows, caption, labels)
