@@ -1,1 +1,44 @@
-"""ALICE, a Transformer that solves cryptograms, instrumented so that every layer can be looked into."""
+"""ALICE, a Transformer that solves cryptograms, with a hook at every step.
+
+    import alice
+
+    model = alice.load("base")
+    alice.solve("RJ HRIF, YF QDAF SEF BFVS KFTRVRNJV")
+    found = alice.run("early-exit", "base", "bijective", samples=500)
+    found.metric("ser", model="base")
+    alice.analyses()
+
+Everything is imported on first use, so `import alice` loads neither torch nor numpy.
+"""
+
+from typing import TYPE_CHECKING
+
+from alice.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from alice.front_door import analyses as analyses
+    from alice.front_door import load as load
+    from alice.front_door import run as run
+    from alice.front_door import solve as solve
+    from alice.model import Alice as Alice
+    from alice.plugins import RunContext as RunContext
+    from alice.reports import Figure as Figure
+    from alice.reports import Metric as Metric
+    from alice.reports import Report as Report
+    from alice.reports import Result as Result
+    from alice.reports import Table as Table
+    from alice.text.cipher import Key as Key
+
+_MODULES = {
+    **dict.fromkeys(("analyses", "load", "run", "solve"), "front_door"),
+    **dict.fromkeys(("Figure", "Metric", "Report", "Result", "Table"), "reports"),
+    "Alice": "model",
+    "Key": "text.cipher",
+    "RunContext": "plugins",
+}
+__getattr__ = lazy_exports(__name__, _MODULES)
+
+
+def __dir__() -> list[str]:
+    """Return what a notebook completes after `alice.`."""
+    return sorted(_MODULES)

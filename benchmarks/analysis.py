@@ -1,4 +1,4 @@
-"""The benchmarks as an analysis that reads no model, so that their figures are stored and shown as all others are."""
+"""The benchmarks as an analysis without a model, so that their ratios are stored and shown like any result."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,53 +6,53 @@ from dataclasses import dataclass, field
 from alice.bench.ratio import Benchmark, Ratio
 from alice.bench.suite import find
 from alice.plugins import RunContext
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table
 from alice.reports.figures import bars
 
 CAVEATS = (
-    "Every figure is a ratio of two things done by turns in one run, so that a busy machine hits both alike; a very "
-    "busy one still blurs them, which the quartiles show.",
-    "The models have the size of the bundled ones. Larger ones spend more of their time in matrix products, which "
-    "makes most of these ratios better.",
+    "Every ratio compares two things done in turns in one process, so other load on the machine slows both alike; "
+    "heavy load still adds noise, which the quartiles show.",
+    "The models have the size of the bundled ones. Larger models spend more of their time in matrix products, which "
+    "improves most of these ratios.",
 )
 COLUMNS = ("benchmark", "case", "compared", "ratio", "quartiles", "target", "met", "note")
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Speed and memory as ratios measured side by side in one run."""
+    """Speed and memory as ratios measured side by side in one process."""
 
     name = "bench"
     checkpoints = "none"
-    only: tuple[str, ...] = field(default=(), metadata={"help": "Benchmarks to run; all if none is named."})
+    only: tuple[str, ...] = field(default=(), metadata={"help": "Benchmarks to run; all if empty."})
     quick: bool = field(default=False, metadata={"help": "Fewer rounds and smaller samples: a rough look."})
 
     def run(self, ctx: RunContext) -> Result:
-        """Measure one after another."""
+        """Measure one benchmark after another."""
         return report(list(self.measured(ctx)), quick=self.quick)
 
     def measured(self, ctx: RunContext) -> Iterator[tuple[Benchmark, Ratio]]:
-        """Yield every figure as it comes."""
+        """Yield every ratio as it is measured."""
         for benchmark in ctx.progress(find(self.only), "Measuring"):
             for ratio in benchmark.measure(quick=self.quick):
                 yield benchmark, ratio
 
 
 def report(measured: list[tuple[Benchmark, Ratio]], *, quick: bool) -> Result:
-    """Put the figures into one table, and those that have a target into one figure."""
+    """Put the ratios into one table, and those with a target into one figure."""
     aimed = [(benchmark, ratio) for benchmark, ratio in measured if benchmark.target is not None]
     missed = [benchmark.name for benchmark, ratio in aimed if not benchmark.is_met(ratio)]
-    summary = f"{len(aimed) - len(missed)} of {len(aimed)} figures reach their target."
+    summary = f"{len(aimed) - len(missed)} of {len(aimed)} ratios reach their target."
     if missed:
         summary += f" Missed: {', '.join(dict.fromkeys(missed))}."
     if quick:
-        summary += " Measured quickly: few rounds on small samples."
+        summary += " Measured with --quick: few rounds on small samples."
     return Result(
         title="Speed and memory",
         summary=summary,
         caveats=CAVEATS,
-        metrics={"targets reached": len(aimed) - len(missed), "targets": len(aimed)},
-        tables={"ratios": Table(COLUMNS, [_row(*pair) for pair in measured])},
+        metrics=[Metric("targets-reached", len(aimed) - len(missed)), Metric("targets", len(aimed))],
+        tables={"ratios": Table(COLUMNS, [_row(*pair) for pair in measured], "All ratios.")},
         figures={"targets": _drawn(aimed)} if aimed else {},
     )
 
@@ -65,7 +65,7 @@ def _row(benchmark: Benchmark, ratio: Ratio) -> tuple[str | float | bool | None,
 
 
 def _drawn(aimed: list[tuple[Benchmark, Ratio]]) -> Figure:
-    """Draw how far each figure is from its target; what is to be large is turned over."""
+    """Draw each ratio relative to its target, inverted where larger is better."""
     labels, shares, rows = [], [], []
     for benchmark, ratio in aimed:
         target = benchmark.target or 1.0
@@ -77,7 +77,7 @@ def _drawn(aimed: list[tuple[Benchmark, Ratio]]) -> Figure:
     figure.add_hline(y=1.0, line={"dash": "dash", "width": 1})
     figure.update_layout(height=520, margin={"b": 220})
     caption = (
-        "How far each figure is from its target: below the line it is reached. "
-        "Shares, which are to be large, are turned over."
+        "Each ratio relative to its target: below the line the target is reached. "
+        "Shares, where larger is better, are inverted."
     )
-    return Figure(figure, caption, Table(("benchmark", "case", "ratio / target"), rows))
+    return Figure(figure, caption, Table(("benchmark", "case", "ratio_to_target"), rows))

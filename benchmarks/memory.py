@@ -1,6 +1,6 @@
-"""Peak memory of an analysis over many texts against that over few, each in a process of its own.
+"""Peak memory of an analysis over many texts relative to few, each in its own process.
 
-The model is of the preset `mini` and has random weights.
+The model has the size of the preset `mini` and random weights.
 """
 
 import resource
@@ -29,13 +29,13 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
 
 
 def _in_new_process(file: Path, count: int) -> int:
-    """Return the peak in KB over so many texts."""
+    """Return the peak memory over `count` texts, in KB."""
     command = [sys.executable, "-m", __name__, str(file), str(count)]
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
 def _peak(file: str, count: int) -> int:
-    """Run the analysis here and return the peak of this process in KB."""
+    """Run the analysis in this process and return its peak memory in KB."""
     import torch
 
     from alice.model import Alice
@@ -48,17 +48,17 @@ def _peak(file: str, count: int) -> int:
     torch.manual_seed(0)
     ctx = RunContext.open(Alice(model_config("mini")), data=file, split="all")
     with tempfile.TemporaryDirectory() as out, using_threads(1):
-        run = run_analysis(EarlyExit(samples=count), ctx, out=out)
-    read = run.result.metrics["texts"]
+        report = run_analysis(EarlyExit(samples=count), ctx, out=out)
+    read = report.metric("texts").value
     if read != count:
         raise RuntimeError(f"{read} texts were read instead of {count}")
     return peak_of_this_process()
 
 
 def peak_of_this_process() -> int:
-    """Return the most memory that this process held so far, in KB.
+    """Return the peak memory of this process so far, in KB.
 
-    What `getrusage` says on Linux begins with the memory of whoever started the process, so it is not asked there.
+    On Linux, `getrusage` starts from the memory of the parent process, so `/proc` is read instead.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,19 +1,14 @@
-"""The command line: `alice-interp COMMAND`.
+"""The command line: `alice-interp COMMAND`, one file per command.
 
-Importing this loads nothing, so that the program can prepare for Ctrl-C before it loads the rest.
+Importing this loads nothing, so that the program can handle Ctrl-C before it loads the rest.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from alice.cli.root import COMMANDS as COMMANDS
     from alice.cli.root import main as main
 
-
-def __getattr__(name: str) -> Any:
-    """Import the group of all commands when it is first asked for."""
-    if name not in ("COMMANDS", "main"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from alice.cli import root
-
-    return getattr(root, name)
+__getattr__ = lazy_exports(__name__, {"COMMANDS": "root", "main": "root"})

@@ -1,4 +1,4 @@
-"""The program `alice-interp`, the same as `python -m alice.cli`: Ctrl-C is one line from the first moment on."""
+"""The program `alice-interp`, also `python -m alice.cli`: Ctrl-C gives one line from the start."""
 
 import signal
 import sys
@@ -9,22 +9,21 @@ from alice.cli.signals import interrupt, leave
 
 
 def run() -> None:
-    """Load the command line and hand over to it; until then nothing is begun, and Ctrl-C leaves at once."""
-    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not so in a shell's background jobs
-    if heeded:
+    """Import the command line and start it; until it is imported, Ctrl-C exits at once."""
+    handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a shell's background jobs ignore it
+    if handled:
         signal.signal(signal.SIGINT, leave)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a character that a terminal does not know is written as its number
+        if isinstance(stream, TextIOWrapper):  # write characters that the terminal cannot encode as escapes
             stream.reconfigure(errors="backslashreplace")
-    from alice.cli.lazy import PROGRAM
-    from alice.cli.root import main
+    from alice.cli.root import PROGRAM, main
 
     try:
         Path.cwd()
-    except FileNotFoundError:
-        sys.exit(f"{PROGRAM}: error: the folder you are in was removed; go to another one")
+    except OSError as error:
+        sys.exit(f"{PROGRAM}: error: the current folder cannot be used ({error.strerror}); change to another one")
 
-    if heeded:
+    if handled:
         signal.signal(signal.SIGINT, interrupt)
     main(prog_name=PROGRAM)
 

@@ -1,5 +1,6 @@
-"""`alice-interp demo`: cryptograms solved on the screen, then the main analyses in small, on the bundled models."""
+"""`alice-interp demo`: solves cryptograms on the screen, then runs the main analyses on small samples."""
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -7,20 +8,21 @@ from typing import Any
 import click
 from rich.text import Text
 
-from alice.cli.running import Job, complain, open_context, run_each
-from alice.cli.solve import solve_lines
+from alice import front_door
+from alice.cli.options import device_option, out_option
+from alice.cli.progress import busy
+from alice.cli.run import Job, open_context, raise_failures, run_each
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.plugins.manager import build
-from alice.text.corpus import QUOTES
 
 
 @dataclass(frozen=True)
 class Cryptogram:
-    """A text that the demo encrypts and has solved."""
+    """A text that the demo encrypts and solves."""
 
     plaintext: str
     ckpt: str
-    """The model that solves it."""
+    """Model that solves it."""
     seed: int
     """Seed of the key."""
 
@@ -41,7 +43,7 @@ CRYPTOGRAMS = (
                "bijective", 1),
     Cryptogram("THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.", "bijective", 2),
 )  # fmt: skip
-"""Sentences of our own, so that no model has seen them in training."""
+"""Sentences written for the demo, so no model has seen them in training."""
 
 BOTH = ("base", "bijective")
 ANALYSES = (
@@ -56,29 +58,29 @@ ANALYSES = (
     Small("relabelling", BOTH, {"samples": 15, "relabellings": 5}),
     Small("speed", BOTH, {"samples": 10, "rounds": 2, "seconds": 2.0, "classical": 3, "training_texts": 10_000}),
 )
-"""Every analysis that needs only a checkpoint, in the order of a first look; together about a minute on one core."""
+"""Every analysis that needs only a checkpoint, in the order to read them; about a minute on one core."""
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-              help="Folder of all runs.")  # fmt: skip
-def demo(out: Path) -> None:
-    """Solve some cryptograms layer by layer, run the main analyses on small samples, and name the gallery.
+@device_option
+@out_option
+def demo(device: str | None, out: Path) -> None:
+    """Solve some cryptograms layer by layer, run the main analyses on small samples, and show where the gallery is.
 
-    All on the models and texts that come with the package, in under three minutes on two cores.
+    Uses the bundled models and texts; takes under three minutes on two cores.
     """
     for cryptogram in CRYPTOGRAMS:
-        _solve(cryptogram)
+        _solve(cryptogram, device)
     plugins = build(third_party=False)
-    contexts = {ckpt: open_context(ckpt, plugins, data=QUOTES) for ckpt in {small.ckpt for small in ANALYSES}}
+    contexts = {ckpt: open_context(ckpt, plugins, device=device) for ckpt in {small.ckpt for small in ANALYSES}}
     jobs = [Job(small.name, contexts[small.ckpt], small.options) for small in ANALYSES]
     failed = run_each(jobs, plugins, out=out)
-    _name_gallery(out)
-    complain(failed, jobs, out)
+    _show_gallery(out)
+    raise_failures(failed, jobs, out)
 
 
-def _solve(cryptogram: Cryptogram) -> None:
-    """Encrypt a text, have it solved as `alice-interp solve --layers` does, and say how well that went."""
+def _solve(cryptogram: Cryptogram, device: str | None) -> None:
+    """Encrypt a text, solve it as `alice-interp solve --layers` does, and say how many letters are wrong."""
     import numpy as np
 
     from alice.text.cipher import Key
@@ -87,7 +89,8 @@ def _solve(cryptogram: Cryptogram) -> None:
     key = Key.random(np.random.default_rng(cryptogram.seed))
     ciphertext = key.encrypt(cryptogram.plaintext)
     console.print(Text(f'$ alice-interp solve --layers --ckpt {cryptogram.ckpt} "{ciphertext}"', style="bold"))
-    (solution,) = solve_lines(cryptogram.ckpt, [ciphertext], layers=True)
+    with busy("loading the model"):
+        solution = front_door.solve(ciphertext, model=cryptogram.ckpt, layers=True, device=device)
     show(solution, console, layers=True, animated=can_animate(console))
     console.print(Text(_verdict(solution.plaintext, cryptogram.plaintext), style="cyan"), end="\n\n")
 
@@ -98,9 +101,9 @@ def _verdict(found: str, meant: str) -> str:
     return f"{wrong} of {letters} letters are wrong; it was: {meant}" if wrong else f"all {letters} letters are right"
 
 
-def _name_gallery(out: Path) -> None:
+def _show_gallery(out: Path) -> None:
     from alice.reports.html import INDEX
 
     if (out / INDEX).is_file():
-        where = "" if out == Path("runs") else f" {out}"
+        where = "" if out == Path("runs") else f" {shlex.quote(str(out))}"
         click.echo(f"gallery: {out / INDEX}; open it in a browser, or run: alice-interp view{where}")

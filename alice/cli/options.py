@@ -1,4 +1,4 @@
-"""Dataclass fields as command-line options: names, types, defaults and help said once, in the dataclass."""
+"""What commands are made of: shared options, options from dataclass fields, and names that suggest the nearest."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields
@@ -13,57 +13,93 @@ from alice.fields import Kind, field_kinds, flags_of
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
     Choice = click.Choice[str]
-else:  # older releases of click know no type arguments
+else:  # older releases of click have no type parameters
     ParamType, Choice = click.ParamType, click.Choice
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 UNSET: Any = None
-"""What an option that was not given is passed as; the dataclass keeps its own default then."""
-MOST = 2**31 - 1
+"""Value of an option that was not given; the dataclass then keeps its own default."""
+LARGEST = 2**31 - 1
 NONE_WORD = "none"
-"""What a user writes where a field may be None and something else is its default."""
+"""What a user writes for None where a field's default is something else."""
 _SAID_NONE: Any = object()
-
-device_option = click.option(
-    "--device",
-    metavar="NAME",
-    help="Where to compute, such as cpu or cuda:1.  [default: the accelerator if there is one]",
-)
-"""Adds `--device`, passed as `device: str | None`, to a command that computes."""
+SPLITS = ("test", "train", "all")
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class Whole(click.types.IntParamType):
-    """A whole number that a machine can count to."""
+    """A whole number of at most 31 bits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the number."""
-        return _countable(self, super().convert(value, param, ctx), param, ctx)
+        return _bounded(self, super().convert(value, param, ctx), param, ctx)
 
 
 class AtLeast(click.IntRange):
-    """A whole number from a smallest one on; that it must be one that a machine can count to goes without saying."""
+    """A whole number of at most 31 bits with a lower bound."""
 
     def __init__(self, least: int) -> None:
         super().__init__(min=least)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read the number."""
-        return _countable(self, super().convert(value, param, ctx), param, ctx)
+        return _bounded(self, super().convert(value, param, ctx), param, ctx)
 
 
-def _countable(kind: ParamType, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-    if abs(value) > MOST:
-        kind.fail(f"{value} is too large; {MOST} is the most.", param, ctx)
+def _bounded(kind: ParamType, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    if abs(value) > LARGEST:
+        kind.fail(f"{value} is too large; the limit is {LARGEST}.", param, ctx)
     return value
+
+
+class NearestChoice(Choice):
+    """A choice between names that suggests the nearest to a misspelt one."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Say what is possible."""
+        return super().get_invalid_choice_message(value, ctx).rstrip(".") + nearest(str(value), self.choices)
+
+
+class NearestGroup(click.Group):
+    """A group that suggests the nearest command to a misspelt one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments call."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"there is no command {name!r}{nearest(name, known)}")
+        return super().resolve_command(ctx, args)
+
+
+ckpt_option = click.option("--ckpt", multiple=True, help="Bundled model, checkpoint folder or hub id.")
+data_option = click.option(
+    "--data", default="quotes", show_default=True, help="Corpus to read: one by name, or a file."
+)
+split_option = click.option(
+    "--split", type=NearestChoice(SPLITS), default="test", show_default=True, help="Split of the corpus to read."
+)
+seed_option = click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of the keys.")
+device_option = click.option(
+    "--device",
+    metavar="NAME",
+    help="Where to compute, such as cpu or cuda:1.  [default: the accelerator if there is one]",
+)
+"""Adds `--device`, passed as `device: str | None`, to a command that computes."""
+out_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True, help="Folder of all reports.")
+PLUGIN_HELP = "Load a plugin from a Python file, which runs its code."
+plugin_option = click.option("--plugin", type=FILE, multiple=True, help=PLUGIN_HELP)
 
 
 def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | None = None) -> Decorator:
     """Return a decorator that adds an option for each field of a dataclass.
 
     Args:
-        cls: the dataclass; a field's help is `metadata["help"]`.
-        skip: fields that are no options.
-        defaults: what to say instead of the fields' own defaults, when those depend on something else.
+        cls: the dataclass; the help of a field is `metadata["help"]`.
+        skip: fields without an option.
+        defaults: what to show instead of the fields' own defaults, when those depend on something else.
 
     """
     kinds, skipped = field_kinds(cls), set(skip)
@@ -82,16 +118,8 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is _SAID_NONE else value for name, value in values.items() if value is not UNSET}
 
 
-class NearestChoice(Choice):
-    """A choice between names that answers a misspelt one with the nearest."""
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Say what is possible."""
-        return super().get_invalid_choice_message(value, ctx).rstrip(".") + nearest(str(value), self.choices)
-
-
 class _Literal(NearestChoice):
-    """A choice that gives the value itself, a number for example, and not how it is written."""
+    """A choice that returns the value itself, a number for example, and not its text."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         super().__init__([str(value) for value in values])
@@ -146,7 +174,7 @@ def _click_type(kind: Kind) -> ParamType:
     if kind.choices:
         return _Literal(kind.choices)
     if kind.scalar is Path:
-        return click.Path(path_type=Path)
+        return FILE
     return Whole() if kind.scalar is int else click.types.convert_type(kind.scalar)
 
 

@@ -1,6 +1,7 @@
-"""`alice-interp plugins`: what is loaded, from where, and what failed; `plugins new` begins one."""
+"""`alice-interp plugins`: what is loaded, from where, and what failed; `plugins new` starts a new one."""
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -8,43 +9,44 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from alice.cli.lazy import NearestGroup
-from alice.cli.run import PLUGIN_HELP, announce
+from alice.cli.options import FOLDER, NearestGroup, plugin_option
+from alice.cli.run import announce
 from alice.plugins.analysis import summary_of
 from alice.plugins.manager import Plugin, build
 
 EPILOG = (
-    "Others' plugins are installed ones and the files in the folder that ALICE_INTERP_PLUGINS names, "
-    "whose code runs whenever plugins are loaded. "
-    "ALICE_INTERP_LOAD_PLUGINS limits them to the names it lists, by comma; empty, it turns them off."
+    "Plugins of others are the installed ones and the Python files in the folder that ALICE_INTERP_PLUGINS names; "
+    "their code runs whenever plugins are loaded. ALICE_INTERP_LOAD_PLUGINS limits them to a comma-separated list of "
+    "names; if it is empty, none is loaded."
 )
 
 
 @click.group(cls=NearestGroup, invoke_without_command=True, epilog=EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
+@plugin_option
 @click.pass_context
-def plugins(ctx: click.Context, as_json: bool, files: tuple[Path, ...]) -> None:
+def plugins(ctx: click.Context, as_json: bool, plugin: tuple[Path, ...]) -> None:
     """List the plugins: what each adds, where it comes from, and why one failed."""
     if ctx.invoked_subcommand is not None:
         return
-    announce(files)
-    found = build(files=files).all
+    announce(plugin)
+    found = build(files=plugin).all
     if as_json:
-        click.echo(json.dumps([_as_json(plugin) for plugin in found], indent=2))
+        click.echo(json.dumps([_as_json(one) for one in found], indent=2))
     else:
         _show(found)
 
 
 @plugins.command(short_help="Write the project of a new plugin.")
 @click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to put it in.")
+@click.option("--out", type=FOLDER, default=Path(), help="Folder to put it in.")
 def new(name: str, out: Path) -> None:
-    """Write a project called NAME: an analysis that runs, its test, and what makes it installable."""
+    """Write a project called NAME: an analysis that runs, its test, and the metadata to install it."""
     from alice.plugins.scaffold import write_project
 
-    folder = write_project(name, out)
-    click.echo(f"{folder}\nnext: pip install -e {folder} && pytest {folder}")
+    folder = str(write_project(name, out))
+    quoted = shlex.quote(folder)
+    click.echo(f"{folder}\nnext: pip install -e {quoted} && pytest {quoted}")
 
 
 def _as_json(plugin: Plugin) -> dict[str, object]:
@@ -62,7 +64,7 @@ def _as_json(plugin: Plugin) -> dict[str, object]:
 
 
 def _show(found: tuple[Plugin, ...]) -> None:
-    """Print a table; texts of others are shown as they are, without markup."""
+    """Print a table; `Text` keeps what others wrote from being read as markup."""
     console = Console(highlight=False)
     table = Table("plugin", "version", "from", "adds", "load time", box=None)
     table.columns[-1].justify = "right"
@@ -70,8 +72,8 @@ def _show(found: tuple[Plugin, ...]) -> None:
         adds = [str(cls.name) for cls in plugin.analyses]
         adds += [f"corpus {name}" for name in plugin.corpora] + [f"solver {name}" for name in plugin.solvers]
         origin = plugin.origin if plugin.origin == "built-in" else f"{plugin.origin}: {plugin.where}"
-        said = Text("failed", style="red") if plugin.error is not None else Text(", ".join(adds))
-        cells = (Text(plugin.name), Text(plugin.version), Text(origin, overflow="fold"), said)
+        status = Text("failed", style="red") if plugin.error is not None else Text(", ".join(adds))
+        cells = (Text(plugin.name), Text(plugin.version), Text(origin, overflow="fold"), status)
         table.add_row(*cells, f"{1000 * plugin.seconds:.0f} ms")
     console.print(table)
     for plugin in found:

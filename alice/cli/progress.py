@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, for what takes longer than two seconds; silence everywhere else."""
+"""A progress bar on a terminal, for what takes longer than two seconds; silent everywhere else."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 T = TypeVar("T")
 
@@ -15,18 +16,18 @@ SECONDS_BETWEEN_UPDATES = 0.1
 
 
 def track(items: Iterable[T], label: str, *, total: int | None = None, console: Console | None = None) -> Iterator[T]:
-    """Yield the items, showing on stderr how many have passed; `total` gives the bar its end, if it is known."""
+    """Yield the items and show on stderr how many have passed; `total` is their number, if known."""
     console = console or Console(stderr=True)
     return _tracked(items, label, total, console) if console.file.isatty() else iter(items)
 
 
 def busy(label: str) -> AbstractContextManager[object]:
-    """Show on a terminal that something goes on while the context lasts."""
-    return Console(stderr=True).status(f"{label} ...")
+    """Show on a terminal that the block is at work."""
+    return Console(stderr=True).status(Text(f"{label} ..."))
 
 
 def _tracked(items: Iterable[T], label: str, total: int | None, console: Console) -> Iterator[T]:
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
     bar = Progress(*columns, *([TimeRemainingColumn()] if total else []), console=console, transient=True)
     task = bar.add_task(label, total=total)
     due = monotonic() + SECONDS_BEFORE_SHOWING
@@ -34,7 +35,7 @@ def _tracked(items: Iterable[T], label: str, total: int | None, console: Console
         for done, item in enumerate(items, start=1):
             yield item
             if monotonic() >= due:
-                bar.start()  # does nothing when the bar is up already
+                bar.start()  # does nothing if it is shown already
                 bar.update(task, completed=done)
                 due = monotonic() + SECONDS_BETWEEN_UPDATES
     finally:

@@ -1,49 +1,61 @@
-"""`alice-interp run NAME`: runs an analysis of any plugin; its options come from its dataclass fields."""
+"""`alice-interp run NAME`: runs an analysis of any plugin; its options come from its dataclass fields.
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+`demo` and `reproduce` run several analyses one after another with the functions at the end.
+"""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.cli.options import AtLeast, NearestChoice, dataclass_options, given
-from alice.cli.running import Job, build_analysis, complain, open_context, run_each, say_done
+from alice import front_door
+from alice.cli import options as shared
+from alice.cli.options import dataclass_options, given
+from alice.cli.progress import track
 from alice.errors import AliceError
-from alice.plugins.analysis import ALL, Analysis, check_needs, checkpoints_of, help_of, is_for_all, summary_of
+from alice.front_door import build_analysis, check_inputs
+from alice.plugins.analysis import ALL, Analysis, help_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins, build
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES
 
-SPLITS = ("test", "train", "all")
-PLUGIN_HELP = "Load a plugin from a Python file, which runs the code in it."
+if TYPE_CHECKING:
+    from alice.plugins import RunContext
+    from alice.reports import Report
+
+open_context = partial(front_door.open_context, tracker=track)
+"""Loads models and opens texts, with a progress bar."""
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that every analysis has."""
+    standalone = click.option("--standalone", is_flag=True, help="Put the drawing script into the page, to send it.")
     for decorate in (
-        click.option("--plugin", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP),
-        click.option("--standalone", is_flag=True, help="Put the drawing script into the report, to send it around."),
-        click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
-                     show_default=True, help="Folder of all runs."),
-        click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of the keys."),
-        click.option("--split", type=NearestChoice(SPLITS), default="test", show_default=True,
-                     help="Side of the corpus to read."),
-        click.option("--data", default=QUOTES, show_default=True, help="Corpus to read: one by name, or a file."),
-        click.option("--ckpt", multiple=True, help="Bundled model, checkpoint folder or hub id."),
-    ):  # fmt: skip
+        shared.plugin_option,
+        standalone,
+        shared.out_option,
+        shared.device_option,
+        shared.seed_option,
+        shared.split_option,
+        shared.data_option,
+        shared.ckpt_option,
+    ):
         command = decorate(command)
     return command
 
 
 class AnalysisGroup(click.Group):
-    """A group whose commands are the analyses of all plugins that are found."""
+    """A group whose commands are the analyses of all plugins."""
 
     files: tuple[Path, ...] = ()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for `--plugin` in all arguments first: the analysis may come from that file."""
         self.__dict__.pop("plugins", None)
-        # A shell that completes a line must not run a file that nobody has asked to run yet.
+        # A shell that completes a line must not run a file that the user has not asked to run yet.
         self.files = () if ctx.resilient_parsing else tuple(_plugin_files(args))
         announce(self.files)
         return super().parse_args(ctx, args)
@@ -77,7 +89,7 @@ def announce(files: Iterable[Path]) -> None:
 
 
 def load_plugins(files: Iterable[Path]) -> Plugins:
-    """Load the plugins, these files among them, and say which did not load."""
+    """Load all plugins, including those in the given files, and say which did not load."""
     plugins = build(files=files)
     for plugin in plugins.broken:
         click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
@@ -95,24 +107,23 @@ def _plugin_files(args: Sequence[str]) -> Iterable[Path]:
 
 
 @click.group(cls=AnalysisGroup, epilog=f"--data takes the corpora of plugins, too, or {POSSIBLE_SOURCES}.")
-@click.option("--plugin", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
+@shared.plugin_option
 def run(plugin: tuple[Path, ...]) -> None:
-    """Run an analysis and write its report, or all of them."""
+    """Run an analysis and write its report, or run all of them."""
 
 
 def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> click.Command:
     @run_options
     @dataclass_options(cls)
     def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **options: Any) -> None:
-        context = {name: options.pop(name) for name in ("data", "split", "seed")}
+        inputs = {name: options.pop(name) for name in ("data", "split", "seed", "device")}
         options.pop("plugin")
-        analysis = build_analysis(cls, given(options))  # before any model is loaded
-        _check_checkpoints(cls, ckpt)
-        check_needs(analysis)
+        analysis = build_analysis(cls, given(options))
+        check_inputs(analysis, ckpt)
 
-        from alice.plugins.runner import run_analysis
+        from alice.plugins.runner import run_analysis  # after the cheap checks: torch takes seconds to import
 
-        ctx = open_context(ckpt, plugins, **context)
+        ctx = open_context(ckpt, plugins, **inputs)
         say_done(run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone))
 
     epilog = f"From the plugin {plugin.name} ({plugin.where})." if plugin.origin != "built-in" else None
@@ -122,26 +133,95 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
 def _all_command(plugins: Plugins) -> click.Command:
     @click.command(ALL, short_help="Every analysis that reads one checkpoint.")
     @run_options
-    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **options: Any) -> None:
-        """Run every analysis that reads one checkpoint, with its default options; a failing one stops no other."""
+    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, **inputs: Any) -> None:
+        """Run every analysis that reads one checkpoint, with its default options; if one fails, the others go on."""
         if len(ckpt) != 1:
             raise AliceError(f"run all takes one checkpoint, not {len(ckpt)}; give --ckpt once")
-        options.pop("plugin")
-        ctx = open_context(ckpt, plugins, **options)
+        inputs.pop("plugin")
+        ctx = open_context(ckpt, plugins, **inputs)
         chosen = [name for name, cls in plugins.analyses.items() if is_for_all(cls)]
         if left_out := [name for name in plugins.analyses if name not in chosen]:
-            click.echo(f"left out, since they need other things than a checkpoint: {', '.join(left_out)}", err=True)
+            click.echo(f"left out, because they need more than a checkpoint: {', '.join(left_out)}", err=True)
         jobs = [Job(name, ctx) for name in chosen]
-        complain(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
+        raise_failures(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
 
     return call
 
 
-def _check_checkpoints(cls: type[Analysis], ckpt: tuple[str, ...]) -> None:
-    wanted = checkpoints_of(cls)
-    if wanted == "none" and ckpt:
-        raise AliceError(f"{cls.name} reads no checkpoint; leave --ckpt out")
-    if wanted != "none" and not ckpt:
-        raise AliceError(f"{cls.name} needs a model; give --ckpt with a bundled model, a folder or a hub id")
-    if wanted == "one" and len(ckpt) > 1:
-        raise AliceError(f"{cls.name} reads one checkpoint, not {len(ckpt)}; give --ckpt once")
+@dataclass(frozen=True)
+class Job:
+    """An analysis to run."""
+
+    name: str
+    """Its name."""
+    ctx: "RunContext"
+    """The models and texts."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Its options; those not given keep their defaults."""
+
+
+def run_each(jobs: Sequence[Job], plugins: Plugins, *, out: Path, standalone: bool = False) -> list[str]:
+    """Run analyses one after another, also when one fails; return a sentence about each failure."""
+    outcomes = [
+        (job, run_one(job, plugins, out=out, place=place, standalone=standalone)) for job, place in places(jobs)
+    ]
+    return [f"{job.name} ({outcome})" for job, outcome in outcomes if isinstance(outcome, AliceError)]
+
+
+def places(jobs: Sequence[Job]) -> Iterator[tuple[Job, str]]:
+    """Yield each job with its number to show."""
+    for number, job in enumerate(jobs, start=1):
+        yield job, click.style(f"[{number}/{len(jobs)}]", dim=True)
+
+
+def run_one(
+    job: Job, plugins: Plugins, *, out: Path, place: str, standalone: bool = False, reuse: bool = False
+) -> "Report | AliceError":
+    """Run an analysis and return its report, or why it failed.
+
+    With `reuse`, a report in `out` that has the same inputs is returned instead.
+    """
+    from alice.plugins.runner import run_analysis
+
+    try:
+        cls, plugin = plugins.find(job.name)
+        click.echo(f"{place} {_title(job)}: {summary_of(cls)}", err=True)
+        analysis = build_analysis(cls, job.options)
+        stored = _find_earlier(out, analysis, job.ctx, plugin) if reuse else None
+        if stored is not None:
+            click.echo("reusing the report of an earlier run on the same inputs", err=True)
+        else:
+            stored = run_analysis(analysis, job.ctx, out=out, plugin=plugin, standalone=standalone)
+    except AliceError as error:
+        click.echo(f"{job.name} failed: {error}", err=True)
+        if click.get_current_context().find_root().params.get("debug"):
+            click.echo("".join(traceback.format_exception(error)), err=True)
+        return error
+    say_done(stored)
+    return stored
+
+
+def _find_earlier(out: Path, analysis: Analysis, ctx: "RunContext", plugin: Plugin) -> "Report | None":
+    from alice.plugins.reproduce.reuse import find_run
+
+    return find_run(out, analysis, ctx, plugin)
+
+
+def raise_failures(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> None:
+    """Raise one error for all analyses that failed, if any did."""
+    if failed:
+        rest = f"the other reports are in {out}" if len(failed) < len(jobs) else "there is no report"
+        raise AliceError(f"{len(failed)} of {len(jobs)} analyses failed: {'; '.join(failed)}; {rest}")
+
+
+def say_done(stored: "Report") -> None:
+    """Print the headline of a result and where its page is."""
+    headline = stored.result.headline_metric()
+    if headline is not None:
+        click.echo(f"{headline.label}: {headline}")
+    click.echo(str(stored.stored_in / "report.html"))
+
+
+def _title(job: Job) -> str:
+    models = [one.checkpoint for one in job.ctx.each if one.named_model is not None]
+    return click.style(job.name, bold=True) + (f" ({', '.join(models)})" if models else "")

@@ -1,4 +1,4 @@
-"""Turns Ctrl-C and a polite kill into one line, or into a question that a long loop can ask."""
+"""Ctrl-C and SIGTERM: one line instead of a traceback, and a request that a long loop can answer between rounds."""
 
 import atexit
 import os
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from types import FrameType
 
 _SLOW = ("torch", "transformer_lens", "accelerate")
-"""Packages that take seconds to import. Torch's C++ code ends with an abort if an exception comes through it."""
+"""Packages that take seconds to import. Torch aborts if an exception passes through its C++ code meanwhile."""
 
 
 def interrupt(number: int, frame: FrameType | None = None) -> None:
-    """Raise what ends the program in good order, or end it on the spot while nothing is begun."""
+    """Raise the exception that ends the program, or exit at once while a slow package is being imported."""
     if any(getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False) for name in _SLOW):
         leave(number)
     if number == signal.SIGINT:
@@ -23,43 +23,42 @@ def interrupt(number: int, frame: FrameType | None = None) -> None:
 
 
 def leave(number: int, frame: FrameType | None = None) -> None:
-    """End the program on the spot, with one line."""
-    os.write(2, b"\n" * os.isatty(2) + b"alice-interp: interrupted\n")  # a terminal has just written ^C on this line
+    """Exit at once, with one line."""
+    os.write(2, b"\n" * os.isatty(2) + b"alice-interp: interrupted\n")  # a terminal has just printed ^C on this line
     os._exit(128 + number)
 
 
 class StopRequest:
-    """Remembers the signal that asked a loop to stop, once the loop goes round.
+    """Tells a loop that a signal asked it to stop; the loop calls it after each round.
 
-    A loop asks before its first round and after each. Until it has asked twice it may not ask again for long: a
-    training reads its corpus first and compiles in its first step. There is nothing to save yet, so that a signal then
-    interrupts at once.
+    The first call says that the loop is running. Before that, while a training reads its corpus and compiles its first
+    step, there is nothing to save, and a signal interrupts at once. So does a second signal.
     """
 
     def __init__(self) -> None:
         self.signal = 0
-        self._questions = 0
+        self._running = False
 
     def __call__(self) -> bool:
         """Say whether to stop."""
-        self._questions += 1
+        self._running = True
         return self.signal != 0
 
     def begin(self) -> None:
-        """Expect another loop."""
-        self._questions = 0
+        """Announce another loop, which is not running yet."""
+        self._running = False
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.signal or self._questions < 2:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal or not self._running:
             interrupt(number, frame)
         self.signal = number
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Note SIGINT and SIGTERM for a loop to hear while the context lasts; a second one interrupts at once."""
+    """Turn SIGINT and SIGTERM into a stop request for the loop in this block."""
     request = StopRequest()
-    before = {number: signal.signal(number, request._note) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, request._handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield request
     finally:
@@ -69,12 +68,12 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
 @contextmanager
 def no_interrupts(*, also_at_exit: bool = False) -> Iterator[None]:
-    """Pass over SIGINT while the context lasts, for the few lines that must not be disturbed.
+    """Ignore SIGINT during a block of a few lines that must complete.
 
-    With `also_at_exit` one that comes while the program ends, which takes a while once torch is loaded, makes it end on
-    the spot and without a word.
+    With `also_at_exit`, a SIGINT while Python shuts down, which takes a while once torch is loaded, ends the program
+    silently.
     """
-    if threading.current_thread() is not threading.main_thread():  # only that one is ever interrupted
+    if threading.current_thread() is not threading.main_thread():  # Python delivers signals to the main thread only
         yield
         return
     if also_at_exit:

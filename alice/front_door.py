@@ -1,0 +1,167 @@
+"""What `import alice` offers: load a model, solve cryptograms, run an analysis and list the analyses.
+
+The command line takes the same road: it builds analyses and opens models and texts with the functions here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from alice.errors import AliceError, nearest
+from alice.fields import Kind, field_kinds
+from alice.plugins.analysis import Analysis, check_needs, checkpoints_of, summary_of
+from alice.plugins.context import RunContext, Tracker, silent
+from alice.plugins.manager import Plugins, build
+from alice.text.corpus import QUOTES
+
+if TYPE_CHECKING:
+    import torch
+
+    from alice.model import Alice
+    from alice.reports import Report
+    from alice.solving import Solution
+
+    Checkpoint = str | Path | Alice
+    Device = torch.device | str
+
+
+def load(checkpoint: str | Path = "base", *, device: "Device | None" = None) -> "Alice":
+    """Load a bundled model, a checkpoint folder or a hub id, onto the accelerator if there is one."""
+    from alice.model import Alice
+
+    return Alice.from_pretrained(checkpoint, device=device)
+
+
+@overload
+def solve(
+    texts: str, *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
+) -> "Solution": ...
+@overload
+def solve(
+    texts: Iterable[str], *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
+) -> "list[Solution]": ...
+def solve(
+    texts: str | Iterable[str], *, model: "Checkpoint" = "base", layers: bool = False, device: "Device | None" = None
+) -> "Solution | list[Solution]":
+    """Solve a cryptogram, or several at once.
+
+    A text that cannot be solved comes back unchanged, with an empty key and a note that says why.
+
+    Args:
+        texts: one text, or several.
+        model: a loaded model, or the checkpoint to load it from.
+        layers: whether to record the answer of every layer.
+        device: where to load the model; the accelerator if there is one.
+
+    """
+    from alice.model import Alice
+    from alice.solving import solve as solve_texts
+
+    solver = model if isinstance(model, Alice) else load(model, device=device)
+    found = list(solve_texts(solver, [texts] if isinstance(texts, str) else list(texts), layers=layers))
+    return found[0] if isinstance(texts, str) else found
+
+
+def run(
+    analysis: str | Analysis,
+    *checkpoints: "Checkpoint",
+    data: str | Iterable[str] = QUOTES,
+    split: Any = "test",
+    seed: int = 0,
+    device: "Device | None" = None,
+    **options: Any,
+) -> "Report":
+    """Run an analysis and return its report, which `save()` stores as the command line does.
+
+    Args:
+        analysis: its name, such as `early-exit`, or an analysis of your own with its options set.
+        checkpoints: bundled models, checkpoint folders, hub ids or loaded models, as many as the analysis reads.
+        data: a corpus by name, a file, or a list of cleaned texts.
+        split: side of the corpus to read: `test`, `train` or `all`.
+        seed: seed of the keys and of everything else that is random.
+        device: where to compute; the accelerator if there is one.
+        options: options of the analysis, with underscores for hyphens; `alice-interp run NAME --help` lists them.
+
+    """
+    plugins, plugin = build(), None
+    if isinstance(analysis, str):
+        cls, plugin = plugins.find(analysis)
+        analysis = build_analysis(cls, options)
+    elif options:
+        raise AliceError(f"{analysis.name} is built already; set {', '.join(options)} where you build it")
+    check_inputs(analysis, checkpoints)
+    ctx = open_context(checkpoints, plugins, data=data, split=split, seed=seed, device=device)
+
+    from alice.plugins.runner import analyse
+
+    return analyse(analysis, ctx, plugin=plugin)
+
+
+def analyses() -> dict[str, str]:
+    """Return the one-line summary of every analysis by name, those of installed plugins included."""
+    return {name: summary_of(cls) for name, cls in build().analyses.items()}
+
+
+def build_analysis(cls: type[Analysis], options: Mapping[str, Any]) -> Analysis:
+    """Build an analysis from its options; lists become tuples and strings become paths where the field says so."""
+    kinds, values = field_kinds(cls), {}
+    for name, value in options.items():
+        if name not in kinds:
+            raise AliceError(f"{cls.name} has no option {name!r}{nearest(name, kinds) or f', only {sorted(kinds)}'}")
+        values[name] = _converted(value, kinds[name])
+        if not kinds[name].fits(values[name]):
+            raise AliceError(f"{cls.name} cannot take {name}={value!r:.60}; see: alice-interp run {cls.name} --help")
+    try:
+        return cls(**values)
+    except AliceError:
+        raise
+    except Exception as error:
+        raise AliceError(f"{cls.name} refuses its options: {error}") from error
+
+
+def _converted(value: Any, kind: Kind) -> Any:
+    """Return a list as a tuple and a string as a path if the field holds one; anything else as it is."""
+    if isinstance(value, list | tuple):
+        kinds = kind.items * len(value) if kind.repeated else kind.items
+        if len(kinds) == len(value):
+            return tuple(_converted(entry, one) for entry, one in zip(value, kinds, strict=True))
+    return Path(value) if kind.scalar is Path and isinstance(value, str) else value
+
+
+def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"]) -> None:
+    """Raise if an analysis lacks a checkpoint or an option that it needs, before any model is loaded."""
+    wanted, count = checkpoints_of(type(analysis)), len(checkpoints)
+    if wanted == "none" and count:
+        raise AliceError(f"{analysis.name} reads no checkpoint; leave it out (--ckpt)")
+    if wanted != "none" and not count:
+        raise AliceError(
+            f"{analysis.name} needs a checkpoint (--ckpt): name a bundled model, a checkpoint folder or a hub id"
+        )
+    if wanted == "one" and count > 1:
+        raise AliceError(f"{analysis.name} reads one checkpoint, not {count}; name one")
+    check_needs(analysis)
+
+
+def open_context(
+    checkpoints: Sequence["Checkpoint"],
+    plugins: Plugins,
+    *,
+    data: str | Iterable[str] = QUOTES,
+    split: Any = "test",
+    seed: int = 0,
+    device: "Device | None" = None,
+    tracker: Tracker = silent,
+) -> RunContext:
+    """Load the models and open the texts, with the corpora and solvers of all plugins."""
+    if not checkpoints:
+        return RunContext(seed=seed, tracker=tracker)
+    return RunContext.open(
+        *checkpoints,
+        data=data,
+        split=split,
+        seed=seed,
+        device=device,
+        tracker=tracker,
+        corpora=plugins.corpora,
+        solvers=plugins.solvers,
+    )
