@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.lazy import NearestGroup
-from alice.cli.options import AtLeast
+from alice.cli.options import AtLeast, NearestGroup
 from alice.cli.progress import track
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from alice.cli.options import AtLeast, NearestChoice
-from alice.cli.running import Job, open_context, places, run_one
+from alice.cli.run import Job, open_context, places, run_one
 from alice.errors import AliceError
 from alice.plugins.manager import Plugins, build
 from alice.text.corpus import QUOTES
