@@ -1,24 +1,93 @@
-"""`alice-interp data`: clean a corpus into a file, or see what is in one."""
+"""`alice-interp data prepare`: clean a corpus, or several languages, into a file; `data stats` is in `data_stats`."""
 
 import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from alice.cli.data_choice import Choice, choice_options
-from alice.cli.lazy import NearestGroup
-from alice.cli.multilingual import prepare_multilingual, print_languages
+from alice.cli.data_stats import measure, print_stats
+from alice.cli.options import AtLeast, NearestChoice, NearestGroup
+from alice.cli.progress import track
 from alice.errors import AliceError
+from alice.text.alphabet import ALPHABETS
 from alice.text.cleaning import Reason
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally
-from alice.text.corpus_stats import CorpusStats, measure
-from alice.text.text_files import open_lines
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
+from alice.text.formats import write_csv, write_lines
+from alice.text.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
+from alice.text.multilingual import segments as cut_segments
+from alice.text.split import Side, select
 
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
-LONGEST_BAR = 40
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which texts of a source to take: the options that `prepare` and `stats` share."""
+
+    source: str
+    """Name of the corpus."""
+    alphabet: str | None
+    """Name of the alphabet; None for the English one."""
+    text_column: str | None
+    """Column with the texts."""
+    min_length: int
+    """Shortest text."""
+    max_length: int
+    """Longest text."""
+    segments: int | None
+    """Length of multilingual segments, or None to keep the texts as they are."""
+    split: Side | Literal["all"]
+    """Side of the split."""
+    limit: int | None
+    """Maximum number of texts."""
+
+    def open(self) -> Corpus:
+        """Open the corpus; segments are made of rows of any length."""
+        low, high = (1, None) if self.segments else (self.min_length, self.max_length)
+        alphabet = ALPHABETS[self.alphabet or "english"]
+        return open_corpus(
+            self.source, alphabet=alphabet, min_length=low, max_length=high, text_column=self.text_column
+        )
+
+    def texts(self, corpus: Corpus, tally: Tally) -> Iterator[str]:
+        """Yield the chosen texts, with a progress bar that shows how many were read."""
+        return self.select(track(corpus.texts(tally), f"Reading {self.source}"))
+
+    def select(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the chosen ones of a corpus's texts, cut into segments if asked for."""
+        if self.segments:
+            texts = cut_segments(texts, self.segments)
+        if self.split != "all":
+            texts = select(texts, self.split)
+        return islice(texts, self.limit)
+
+
+def choice_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the argument SOURCE and the options of `Choice` to a command."""
+    positive = AtLeast(1)
+    for decorate in (
+        click.option("--limit", type=positive, help="Stop after this many texts."),
+        click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,
+                     help="Only the training (97.5 %) or the test side (2.5 %)."),
+        click.option("--segments", type=positive, metavar="N",
+                     help="Join words into segments of at least N characters; the length limits do not apply."),
+        click.option("--max-length", type=positive, default=300, show_default=True, help="Longest text to keep."),
+        click.option("--min-length", type=positive, default=15, show_default=True, help="Shortest text to keep."),
+        click.option("--text-column", metavar="NAME", help="Column with the texts.  [default: quote, else text]"),
+        click.option("--alphabet", type=NearestChoice(list(ALPHABETS)),
+                     help="With punctuation, or letters and space only.  [default: english]"),
+        click.argument("source", default=QUOTES),
+    ):  # fmt: skip
+        command = decorate(command)
+    return command
 
 
 @click.group(cls=NearestGroup)
@@ -48,30 +117,20 @@ def prepare(out: Path, as_json: bool, multilingual: bool, sources: tuple[str, ..
 
     With --multilingual, SOURCE is a folder with one file per language, named by its code (en.txt.gz), or there is a
     --source for each. The file then has the columns text and language: segments of letters and space, 256 characters
-    or a little more, as many of each language as the smallest source or --limit allows, by turns.
+    or slightly more, the languages in turn, as many of each as the smallest source or --limit allows.
     """
     choice = Choice(**options)
-    if multilingual:
-        counts = prepare_multilingual(choice, sources, out)
-        click.echo(json.dumps(counts, indent=2)) if as_json else print_languages(counts)
-        return
-    if sources:
+    if not multilingual and sources:
         raise AliceError("--source is for --multilingual; add that, or give the one source as an argument")
-    tally, written = Tally(), 0
-    corpus = choice.open()
-    with open_lines(out) as file:
-        for text in choice.texts(corpus, tally):
-            file.write(text + "\n")
-            written += 1
-        if not written:
-            reasons = ", ".join(f"{count} {reason.value}" for reason, count in tally.dropped.most_common())
-            raise AliceError(
-                f"no text of {choice.source} is left to write ({reasons or 'none on this side'}); loosen the options"
-            )
+    counts, show = (
+        (_prepare_multilingual(choice, sources, out), _print_languages)
+        if multilingual
+        else (_prepare(choice, out), _print_counts)
+    )
     if as_json:
-        click.echo(json.dumps(_summary(corpus, tally, written, out), indent=2))
+        click.echo(json.dumps(counts, indent=2))
     else:
-        _print_tally(corpus, tally, written, out)
+        show(counts)
 
 
 @data.command(epilog=SOURCES_HELP, short_help="Show lengths and letter frequencies.")
@@ -84,60 +143,106 @@ def stats(as_json: bool, **options: Any) -> None:
     if as_json:
         click.echo(json.dumps({"source": choice.source, **found.to_json()}, indent=2))
     else:
-        _print_stats(choice.source, found)
+        print_stats(choice.source, found)
 
 
-def _summary(corpus: Corpus, tally: Tally, written: int, out: Path) -> dict[str, Any]:
-    dropped = {reason.value: tally.dropped[reason] for reason in Reason}
+def _prepare(choice: Choice, out: Path) -> dict[str, Any]:
+    """Write the texts, one per line, and return the counts."""
+    tally, written = Tally(), 0
+    corpus = choice.open()
+    with write_lines(out) as file:
+        for text in choice.texts(corpus, tally):
+            file.write(text + "\n")
+            written += 1
+        if not written:
+            reasons = ", ".join(f"{count} {reason.value}" for reason, count in tally.dropped.most_common())
+            raise AliceError(
+                f"no text of {choice.source} is left to write ({reasons or 'none on this side'}); loosen the options"
+            )
     return {
         "source": corpus.name,
         "out": str(out),
         "read": tally.read,
         "kept": tally.kept,
-        "dropped": dropped,
+        "dropped": {reason.value: tally.dropped[reason] for reason in Reason},
         "written": written,
     }
 
 
-def _print_tally(corpus: Corpus, tally: Tally, written: int, out: Path) -> None:
-    table = Table(
-        "", "texts", "share", title=f"{corpus.name}: {tally.read:,} texts read", box=None, title_justify="left"
-    )
+def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> dict[str, Any]:
+    """Write segments of the languages in turn to a CSV file, and return the counts.
+
+    The defaults are those of the paper: letters and space only, segments of at least 256 characters. The limit applies
+    to each language.
+    """
+    sources = _sources(choice.source, pairs)
+    choice = replace(choice, alphabet=choice.alphabet or "letters", segments=choice.segments or SEGMENT)
+    choices = {code: replace(choice, source=source) for code, source in sources.items()}
+    tallies = {code: Tally() for code in sources}
+    texts = {code: each.select(each.open().texts(tallies[code])) for code, each in choices.items()}
+    written = Counter[str]()
+    with write_csv(out, COLUMNS) as write:
+        for text, code in track(in_turn(texts), "Writing segments"):
+            write((text, code))
+            written[code] += 1
+        if not written:
+            rows = ", ".join(f"{code} {tally.kept}" for code, tally in tallies.items())
+            raise AliceError(
+                f"not every language has a segment of {choice.segments} characters (usable rows: {rows}); "
+                "give longer sources or loosen the options"
+            )
+    return {
+        "out": str(out),
+        "written": written.total(),
+        "languages": {
+            code: {
+                "source": sources[code],
+                "read": tally.read,
+                "dropped": {reason.value: count for reason, count in tally.dropped.most_common()},
+                "written": written[code],
+            }
+            for code, tally in tallies.items()
+        },
+    }
+
+
+def _sources(source: str, pairs: tuple[str, ...]) -> dict[str, str]:
+    """Return the source of each language by its code: the paper's languages first, in the paper's order."""
+    sources = {} if source == QUOTES else folder_sources(Path(source).expanduser())
+    sources |= named_sources(pairs)
+    if len(sources) < 2:
+        raise AliceError(
+            "--multilingual needs two languages or more; give a folder with a file for each, or --source CODE=SOURCE"
+        )
+    return {code: sources[code] for code in sorted(sources, key=lambda code: ([*LANGUAGES, code].index(code), code))}
+
+
+def _print_counts(counts: dict[str, Any]) -> None:
+    read = counts["read"]
+    title = f"{escape(counts['source'])}: {read:,} texts read"
+    table = Table("", "texts", "share", title=title, box=None, title_justify="left")
     for column in table.columns[1:]:
         column.justify = "right"
-    rows = [
-        ("kept", tally.kept),
-        *((f"dropped: {reason.value}", count) for reason, count in tally.dropped.most_common()),
-    ]
-    for label, count in rows:
-        table.add_row(label, f"{count:,}", f"{count / tally.read:.1%}")
+    dropped = sorted(counts["dropped"].items(), key=lambda item: -item[1])
+    for label, count in [("kept", counts["kept"]), *((f"dropped: {name}", count) for name, count in dropped if count)]:
+        table.add_row(label, f"{count:,}", f"{count / read:.1%}")
     console = Console()
     console.print(table)
-    console.print(f"{written:,} lines written to {out}", soft_wrap=True, highlight=False, markup=False)
+    _print_written(console, counts, "lines")
 
 
-def _print_stats(source: str, found: CorpusStats) -> None:
-    console = Console(highlight=False)
-    bar = "█" if console.encoding.lower().startswith("utf") else "#"
-    console.print(
-        f"{source}: {found.texts:,} texts, {found.characters:,} characters, "
-        f"{found.test_texts:,} texts ({found.test_share:.2%}) on the test side\n",
-        markup=False,
-        soft_wrap=True,
-    )
-    quantiles = "   ".join(f"{share:.0%}: {length}" for share, length in found.length_quantiles.items())
-    console.print(f"length, by share of texts not longer:\n  {quantiles}\n", soft_wrap=True)
-    console.print(_bars("length", {name: count / found.texts for name, count in found.length_bins.items()}, bar))
-    console.print()
-    shares = dict(sorted(found.letter_shares.items(), key=lambda item: -item[1]))
-    console.print(_bars("letter", shares, bar))
+def _print_languages(counts: dict[str, Any]) -> None:
+    table = Table("", "language", "rows read", "dropped", "segments written", box=None)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for code, each in counts["languages"].items():
+        dropped = sum(each["dropped"].values())
+        table.add_row(code, LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}")
+    console = Console()
+    console.print(table)
+    _print_written(console, counts, "segments")
 
 
-def _bars(what: str, shares: dict[str, float], bar: str) -> Table:
-    """Draw shares as a bar chart, the largest at full length."""
-    table = Table(what, "share", "", box=None)
-    table.columns[1].justify = "right"
-    largest = max(shares.values())
-    for name, share in shares.items():
-        table.add_row(name.replace("[", r"\["), f"{share:.2%}", bar * round(LONGEST_BAR * share / largest))
-    return table
+def _print_written(console: Console, counts: dict[str, Any], what: str) -> None:
+    written = f"{counts['written']:,} {what} written to {counts['out']}"
+    console.print(written, soft_wrap=True, highlight=False, markup=False)

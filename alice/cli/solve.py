@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from alice.cli.options import PLUGIN_HELP
 from alice.cli.progress import busy, track
-from alice.cli.run import PLUGIN_HELP, announce, load_plugins
+from alice.cli.run import announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.errors import AliceError
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
@@ -82,7 +83,7 @@ def solve_lines(ckpt: str, lines: list[str], *, layers: bool) -> "list[Solution]
     """Solve texts with a checkpoint; that none of them can be solved is an error."""
     with busy("reading the model"):
         from alice.model import Alice
-        from alice.solving.solve import solve as solve_texts
+        from alice.solving.solution import solve as solve_texts
 
         return _solved(list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers)))
 

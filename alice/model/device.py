@@ -19,5 +19,7 @@ def choose_device(device: torch.device | str | None = None) -> torch.device:
         torch.empty(1, device=chosen).item()  # fails on `meta`, too, which holds no numbers
     except (AssertionError, NotImplementedError, RuntimeError) as error:
         reason = str(error).partition(". ")[0].partition("\n")[0][:120]
-        raise AliceError(f"cannot compute on the device {str(device)!r} ({reason}); give another, such as cpu") from error
+        raise AliceError(
+            f"cannot compute on the device {str(device)!r} ({reason}); give another, such as cpu"
+        ) from error
     return chosen

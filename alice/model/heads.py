@@ -1,17 +1,18 @@
 """From the residual stream to letters: pooling by symbol, then a linear head or a permutation head.
 
-Both heads turn pooled vectors, one for each symbol of the alphabet, into a table of scores (batch, symbol, symbol):
-row c says which plaintext symbol the cipher symbol c stands for. Since every occurrence of a symbol shares one row,
-a symbol always decodes alike.
+Both heads turn pooled vectors, one for each symbol of the alphabet, into a table of scores (batch, symbol, symbol): row
+c scores the plaintext symbols that cipher symbol c may stand for. Since all occurrences of a symbol share one row, they
+always decode to the same symbol.
 """
 
+import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
-from alice.model.sinkhorn import assign, gumbel_noise, log_sinkhorn
 from alice.text.alphabet import PAD, Alphabet
 
 
@@ -33,7 +34,7 @@ class SymbolPool(nn.Module):
 
 
 class LinearHead(nn.Module):
-    """Each pooled vector through one linear layer: nothing keeps two symbols from the same letter."""
+    """Each pooled vector through one linear layer; two symbols may decode to the same letter."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -41,18 +42,39 @@ class LinearHead(nn.Module):
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
-        """Return logits (batch, symbol, symbol); counts and soft make no difference here."""
+        """Return logits (batch, symbol, symbol); counts and soft are not used here."""
         logits = self.unembed(pooled)
         if not self.whole_vocab:
-            logits[..., PAD] = -torch.inf  # no symbol stands for padding
+            logits[..., PAD] = -torch.inf  # padding is not an answer
         return logits
+
+
+def log_sinkhorn(scores: Tensor, iterations: int) -> Tensor:
+    """Normalise rows and columns in turn, in log space; (..., n, n) -> logs of a nearly doubly stochastic matrix."""
+    for _ in range(iterations):
+        scores = scores - scores.logsumexp(-1, keepdim=True)
+        scores = scores - scores.logsumexp(-2, keepdim=True)
+    return scores
+
+
+def gumbel_noise(scores: Tensor) -> Tensor:
+    """Draw standard Gumbel noise of the shape of `scores` from torch's global generator."""
+    return -torch.empty_like(scores).exponential_().log()
+
+
+def assign(scores: Tensor) -> Tensor:
+    """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers."""
+    table = scores.detach().double().cpu().numpy()
+    table = np.nan_to_num(table, nan=0.0, posinf=1e9, neginf=-1e9)  # the solver needs finite numbers
+    columns = np.stack([linear_sum_assignment(matrix, maximize=True)[1] for matrix in table])
+    return torch.from_numpy(columns).to(scores.device)
 
 
 class BijectiveHead(nn.Module):
     """A permutation of the letters: queries gather from the pooled vectors, Sinkhorn or assignment makes it one-to-one.
 
-    The authors let the queries attend to every position of the pooled sequence. Positions of one symbol carry the same
-    vector there, so attending once to each symbol with the log of its count added to the score is the same sum.
+    In the authors' code the queries attend to every position of the pooled sequence. Positions of one symbol have the
+    same vector there, so attending once to each symbol with the log of its count added to the score is equivalent.
     """
 
     letter_ids: Tensor
@@ -67,9 +89,7 @@ class BijectiveHead(nn.Module):
         moved = torch.arange(config.d_vocab) if config.whole_vocab else letters
         self.register_buffer("letter_ids", moved, persistent=False)
         self.hook_pattern = Hook()  # (batch, head, symbol, symbol)
-        self.hook_log_perm = (
-            Hook()
-        )  # (batch, 26, 26): log of the doubly stochastic matrix, cipher letter by plain letter
+        self.hook_log_perm = Hook()  # (batch, 26, 26): log of the doubly stochastic matrix, cipher by plain letter
         self.hook_perm = Hook()  # (batch, 26, 26): the permutation, zeros and ones
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
@@ -79,7 +99,7 @@ class BijectiveHead(nn.Module):
             rows = rows + pooled
         scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
         if soft or self.hook_log_perm.active:
-            # Normalising rows and columns leaves the best assignment as it is, so a hook here bears on both answers.
+            # Normalising rows and columns does not change the best assignment, so a hook here affects both answers.
             scores = self.hook_log_perm(self._relax(scores))
         if soft:
             return self._whole(scores, identity=0.0, elsewhere=-torch.inf)
@@ -102,7 +122,7 @@ class BijectiveHead(nn.Module):
         return log_sinkhorn(scores / self.config.sinkhorn_tau, self.config.sinkhorn_iters)
 
     def _whole(self, letters: Tensor, *, identity: float, elsewhere: float) -> Tensor:
-        """Put the letters' table into one over all symbols, in which every other symbol maps to itself."""
+        """Embed the letters' table in one over all symbols, in which every other symbol maps to itself."""
         n = self.config.d_vocab
         table = letters.new_full((n, n), elsewhere).fill_diagonal_(identity).repeat(len(letters), 1, 1)
         rows, columns = self.letter_ids[:, None], self.letter_ids[None, :]

@@ -1,21 +1,36 @@
-"""Solving cryptograms: with a model, or by search with a language model; and scoring the answers."""
+"""Solving cryptograms and scoring the answers.
+
+Here are solutions by a model or any other solver (`solution`), error rates over many texts (`evaluate`), and the
+classical solvers: beam search and hill climbing over the n-grams of `language_model`. Models, texts and statistics are
+used, never changed; what compares several models is an analysis in `alice.plugins`.
+"""
 
 from typing import TYPE_CHECKING
 
 from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from alice.solving.beam import BeamSearch as BeamSearch
+    from alice.solving.evaluate import ErrorTable as ErrorTable
     from alice.solving.evaluate import Scores as Scores
     from alice.solving.evaluate import score as score
+    from alice.solving.hill_climbing import HillClimber as HillClimber
+    from alice.solving.language_model import CharNgrams as CharNgrams
     from alice.solving.solution import Solution as Solution
-    from alice.solving.solve import solve as solve
+    from alice.solving.solution import solve as solve
+    from alice.solving.solution import solve_with as solve_with
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "Solution": "solution",
-        "solve": "solve",
-        "score": "evaluate",
+        "BeamSearch": "beam",
+        "CharNgrams": "language_model",
+        "ErrorTable": "evaluate",
+        "HillClimber": "hill_climbing",
         "Scores": "evaluate",
+        "Solution": "solution",
+        "score": "evaluate",
+        "solve": "solution",
+        "solve_with": "solution",
     },
 )

@@ -1,4 +1,4 @@
-"""Run a model over ciphertexts and see how much it gets right."""
+"""Error rates of a model over many texts: `Scores` are fractions, as computed, an `ErrorTable` percent, as reported."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from alice.errors import AliceError
 from alice.metrics import SHORT, bin_names, error_rates, length_bin
 from alice.model import Alice
 from alice.statistics import Estimate, Floats, Spread, bayesian_bootstrap, spread
@@ -15,25 +16,25 @@ from alice.text.batches import Batch
 
 @dataclass(frozen=True)
 class Scores:
-    """One entry for each text, in the order of their numbers."""
+    """Length and error rate of each text, in the order of the texts' numbers."""
 
     lengths: NDArray[np.int64]
     """Characters, (texts,)."""
     errors: Floats
-    """Symbol error rate, (texts,)."""
+    """Symbol error rate as a fraction, (texts,)."""
 
     def parts(self) -> dict[str, NDArray[np.bool_]]:
-        """Return which texts belong to which part: each of the paper's bins, short and long texts, all."""
+        """Return which texts belong to each part: the paper's bins of length, short and long texts, all."""
         bins = length_bin(self.lengths)
         parts = {name: bins == number for number, name in enumerate(bin_names())}
         return parts | {f"<{SHORT}": self.lengths < SHORT, f">={SHORT}": self.lengths >= SHORT, "all": self.lengths > 0}
 
     def means(self) -> dict[str, float]:
-        """Return the mean error rate of each part that has texts."""
+        """Return the mean symbol error rate, a fraction, of each part that has texts."""
         return {name: float(self.errors[part].mean()) for name, part in self.parts().items() if part.any()}
 
     def table(self, rng: np.random.Generator) -> "ErrorTable":
-        """Return the paper's figures for every part."""
+        """Return means and medians in percent for every part."""
         percent = {name: 100 * self.errors[part] for name, part in self.parts().items()}
         means = {name: bayesian_bootstrap(values, rng) for name, values in percent.items()}
         return ErrorTable(len(self.errors), means, {name: spread(values) for name, values in percent.items()})
@@ -44,19 +45,24 @@ class ErrorTable:
     """Symbol error rates in percent by part: `[0,32)` to `[256,)`, `<128`, `>=128`, `all`."""
 
     texts: int
+    """Number of texts."""
     mean: dict[str, Estimate]
+    """Mean in percent, with its standard error."""
     median: dict[str, Spread]
+    """Median in percent, with the 16th and 84th percentile."""
 
 
 @torch.inference_mode()
 def score(model: Alice, batches: Iterable[Batch]) -> Scores:
-    """Decode every batch and compare with the plaintext, one batch in memory at a time."""
+    """Decode every batch on the model's device and compare with the plaintext, one batch in memory at a time."""
     device = model.cfg.device
     index, lengths, errors = [], [], []
     for batch in batches:
-        predicted = model(batch.cipher_ids.to(device), soft=False).argmax(-1).cpu().numpy()
-        errors.append(error_rates(predicted, batch.plain_ids.numpy()))
-        lengths.append(batch.mask.sum(1).numpy())
-        index.append(batch.index.numpy())
+        output = model(batch.cipher_ids.to(device), soft=False)
+        if output.isnan().any():
+            raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
+        errors.append(error_rates(output.argmax(-1).cpu().numpy(), batch.plain_ids.cpu().numpy()))
+        lengths.append(batch.mask.sum(1).cpu().numpy())
+        index.append(batch.index.cpu().numpy())
     order = np.argsort(np.concatenate(index))
     return Scores(np.concatenate(lengths)[order], np.concatenate(errors)[order])

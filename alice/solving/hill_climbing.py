@@ -1,9 +1,14 @@
-"""Cryptograms the classical way: climb from key to better key by how likely the letters follow one another.
+"""Hill climbing over keys, the classical solver: a baseline without a network.
 
-A baseline without a network. Its knowledge of a language are quadgrams, counted in texts that it is given.
+`HillClimber` knows a language by quadgrams counted in given texts. `open_subbreaker` opens Jens Guballa's solver of the
+same kind, if it is installed.
 """
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
 from itertools import combinations
 
 import numpy as np
@@ -15,25 +20,27 @@ ORDER = 4
 """Length of the n-grams that it is meant for."""
 SWAPS = np.array(list(combinations(range(N_LETTERS), 2)))
 """All 325 pairs of letters, (swap, 2)."""
+SUBBREAKER = "subbreaker"
+"""A package that climbs over letter quadgrams of English, which it contains; it ignores spaces."""
 
 
 @dataclass(frozen=True, eq=False)
 class HillClimber:
-    """Starts from random keys and makes the best of all 325 swaps of two letters until none helps."""
+    """Starts from random keys and makes the best of all 325 swaps of two letters until none improves the score."""
 
     ngrams: CharNgrams
     climbs: int = 40
-    """How many starts at most."""
+    """Maximum number of starts."""
     agree: int = 3
-    """How often the best top must be reached before it is taken for the highest."""
+    """How often the best score must be reached before the search stops."""
 
     def solve(self, ciphertext: str, rng: np.random.Generator) -> str:
-        """Return the plaintext in capitals; what is no letter stays."""
+        """Return the plaintext in capitals; characters that are not letters stay."""
         key = self.find_key(symbols_of(ciphertext, self.ngrams.order), rng)
         return Key.from_array(key[:N_LETTERS]).encrypt(ciphertext.upper())
 
     def find_key(self, cipher: Ints, rng: np.random.Generator) -> Ints:
-        """Return what each cipher symbol stands for, (27,), in the best of several climbs."""
+        """Return the plain symbol of each cipher symbol, (27,), by the best of several climbs."""
         best, top, reached = np.arange(N_SYMBOLS), -np.inf, 0
         for start in random_keys(self.climbs, rng):
             key, score = self.climb(cipher, np.append(start, BOUNDARY).astype(np.int64))
@@ -45,7 +52,7 @@ class HillClimber:
         return best
 
     def climb(self, cipher: Ints, key: Ints) -> tuple[Ints, float]:
-        """Swap letters of a key, (27,), as long as that helps; return the last key and the score of its text."""
+        """Swap letters of a key, (27,), while that improves the score; return the last key and its score."""
         score = float(self.ngrams.score(key[cipher]))
         while True:
             neighbours = swapped(key)
@@ -62,3 +69,28 @@ def swapped(key: Ints) -> Ints:
     rows = np.arange(len(SWAPS))
     keys[rows, SWAPS[:, 0]], keys[rows, SWAPS[:, 1]] = key[SWAPS[:, 1]], key[SWAPS[:, 0]]
     return keys
+
+
+def has_subbreaker() -> bool:
+    """Return whether subbreaker is installed."""
+    return find_spec(SUBBREAKER) is not None
+
+
+def open_subbreaker(*, climbs: int, seed: int) -> Callable[[str], str]:
+    """Return a function that solves a ciphertext in at most `climbs` climbs; a text too short for it is unchanged."""
+    from subbreaker.breaker import Breaker
+
+    with (files(SUBBREAKER) / "quadgram" / "EN.json").open(encoding="utf-8") as file:
+        breaker = Breaker(file)
+
+    def solve(ciphertext: str) -> str:
+        before = random.getstate()  # it draws from the global generator
+        random.seed(seed)
+        try:
+            return str(breaker.break_cipher(ciphertext, max_rounds=climbs).plaintext).upper()
+        except ValueError:
+            return ciphertext
+        finally:
+            random.setstate(before)
+
+    return solve

@@ -1,17 +1,39 @@
-"""A cryptogram as people write it and its solution: case and foreign characters come back where they were."""
+"""A cryptogram as people write it, and its solution by a model or by another solver.
+
+Letter case and characters outside the alphabet are kept.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from alice.text.alphabet import ENGLISH, LETTERS, Alphabet
+from alice.errors import AliceError
+from alice.text.alphabet import ENGLISH, LETTERS, PAD, Alphabet
+from alice.text.batches import BatchLimit, plan
 from alice.text.cleaning import Folding
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from alice.model import Alice
 
 UNICITY_DISTANCE = 28
 """Letters below which English under a substitution cipher has more than one solution: log2(26!) bits of key over
-about 3.2 bits of redundancy in a letter (Shannon 1949)."""
+about 3.2 bits of redundancy per letter (Shannon 1949)."""
+LIMIT = BatchLimit(tokens=2048)
+"""Larger batches do not fit into a core's cache: twice the characters at once take 7 % longer each."""
+NO_SYMBOL = "\N{MIDDLE DOT}"
+"""Shown where a model answers padding, which is possible with `whole_vocab`."""
+SURE = 0.995
+"""Confidence that rounds to 100 %."""
+LEGEND = "%, ** = sure"
 
 
 @dataclass(frozen=True)
@@ -19,19 +41,19 @@ class Reading:
     """A text as a solver sees it, and the way back."""
 
     text: str
-    """As it was given."""
+    """The text as it was given."""
     ids: NDArray[np.uint8]
     """Symbols for the solver, (symbols,)."""
     places: NDArray[np.int64]
-    """Where in the text each symbol stands, (symbols,)."""
+    """Position of each symbol in the text, (symbols,)."""
 
     @property
     def letters(self) -> int:
-        """How many letters there are to solve."""
+        """Number of letters to solve."""
         return sum(map(_is_letter, self.text))
 
     def fault(self, longest: int | None = None) -> str:
-        """Say why the text cannot be solved, by a model that reads so many symbols; nothing if it can."""
+        """Return why a solver that reads at most `longest` symbols cannot solve the text; empty if it can."""
         if not self.letters:
             return "there is no letter to solve; a ciphertext is in the letters A-Z"
         if longest is not None and len(self.ids) > longest:
@@ -42,7 +64,7 @@ class Reading:
         return ""
 
     def write_back(self, plain: str) -> str:
-        """Put decoded symbols in the place of the letters, in their case; all else stays as it was given."""
+        """Replace the letters of the text by decoded symbols, keeping their case; all other characters stay."""
         characters = list(self.text)
         for place, symbol in zip(self.places, plain, strict=True):
             if _is_letter(characters[place]):
@@ -51,7 +73,7 @@ class Reading:
 
 
 def _is_letter(character: str) -> bool:
-    """Say whether a character is one of the 52 that a key replaces; an accented letter is not."""
+    """Return whether a character is one of the 52 that a key replaces; an accented letter is not."""
     return character.isascii() and character.isalpha()
 
 
@@ -69,20 +91,63 @@ def read(text: str, alphabet: Alphabet) -> Reading:
 
 @dataclass(frozen=True)
 class Solution:
-    """What a model or another solver makes of one ciphertext."""
+    """The answer of a model or another solver to one ciphertext; it shows itself in a notebook."""
 
     ciphertext: str
     plaintext: str
     key: dict[str, str]
-    """What each cipher letter that occurs stands for."""
+    """Plain letter of each cipher letter that occurs; empty if the text could not be solved."""
     confidence: dict[str, float]
-    """Probability that a model gives each of these answers, 0 to 1; empty if no model was asked."""
+    """Probability of each of these answers by the model, 0 to 1; empty for other solvers."""
     layers: list[str]
-    """The text after the embedding and after each layer, if asked for."""
+    """The text as read after the embedding and after each layer, if asked for."""
     note: str
-    """What to be careful about, or why there is no solution; empty if nothing."""
+    """A warning, or why there is no solution; may be empty."""
     layer_confidence: list[dict[str, float]] = field(default_factory=list)
     """The confidence after the embedding and after each layer, if asked for."""
+
+    @property
+    def percent(self) -> dict[str, str]:
+        """The confidence of each cipher letter in percent, as text; `**` from `SURE` on."""
+        return {c: f"{round(100 * p):>2}" if p < SURE else "**" for c, p in self.confidence.items()}
+
+    @property
+    def message(self) -> str:
+        """The note as a line to print; may be empty."""
+        return f"{'note' if self.key else 'not solved'}: {self.note}" if self.note else ""
+
+    def __str__(self) -> str:
+        """Return the plaintext, the key with its confidence, and the note."""
+        rows = {"cipher": list(self.key), "plain": list(self.key.values())} if self.key else {}
+        if self.confidence:
+            rows["confidence"] = [self.percent[letter] for letter in self.key]
+        lines = [f"{label:<12}" + "  ".join(f"{cell:>2}" for cell in cells) for label, cells in rows.items()]
+        if self.confidence:
+            lines[-1] += f"  ({LEGEND})"
+        return "\n".join(filter(None, [self.plaintext, *lines, self.message]))
+
+    def _repr_html_(self) -> str:
+        """Return the same as HTML, in which the more confident the model is of a letter, the darker its background."""
+        text = "".join(self._html_letter(*pair) for pair in zip(self.plaintext, self.ciphertext, strict=True))
+        parts = [f'<p style="font-family:monospace;white-space:pre-wrap">{text}</p>']
+        if self.key:
+            cells = {"cipher": "".join(f"<td>{letter}</td>" for letter in self.key)}
+            cells["plain"] = "".join(
+                f"<td>{self._html_letter(plain, cipher)}</td>" for cipher, plain in self.key.items()
+            )
+            if self.confidence:
+                cells[f"confidence ({LEGEND})"] = "".join(f"<td>{self.percent[letter]}</td>" for letter in self.key)
+            rows = "".join(f"<tr><th>{label}</th>{row}</tr>" for label, row in cells.items())
+            parts.append(f'<table style="font-family:monospace">{rows}</table>')
+        return "".join([*parts, f"<p>{escape(self.message)}</p>" if self.message else ""])
+
+    def _html_letter(self, plain: str, cipher: str) -> str:
+        """Return one character of the plaintext, with the letter it was and the confidence as a tooltip."""
+        confidence = self.confidence.get(cipher.upper())
+        if confidence is None or not _is_letter(cipher):
+            return escape(plain)
+        style = f"background:rgba(46,160,67,{0.6 * confidence:.2f})"
+        return f'<span style="{style}" title="{cipher}, {100 * confidence:.0f} %">{escape(plain)}</span>'
 
 
 def unsolved(text: str, fault: str) -> Solution:
@@ -90,8 +155,18 @@ def unsolved(text: str, fault: str) -> Solution:
     return Solution(text, text, {}, {}, [], fault)
 
 
+def note_on(letters: int) -> str:
+    """Return a warning about a text of few letters; empty if it has enough."""
+    if letters >= UNICITY_DISTANCE:
+        return ""
+    return (
+        f"only {letters} letters: below about {UNICITY_DISTANCE} a cryptogram has more than one solution, "
+        "and this may not be the intended one"
+    )
+
+
 def solve_with(solver: Callable[[str], str], texts: Sequence[str]) -> Iterator[Solution]:
-    """Solve texts one by one with a function from ciphertexts to plaintexts, which tells no confidence."""
+    """Solve texts one by one with a function from ciphertexts to plaintexts; there is no confidence."""
     for text in texts:
         reading = read(text, ENGLISH)
         if fault := reading.fault():
@@ -104,11 +179,63 @@ def solve_with(solver: Callable[[str], str], texts: Sequence[str]) -> Iterator[S
         yield Solution(text, reading.write_back(plain), key, {}, [], note_on(reading.letters))
 
 
-def note_on(letters: int) -> str:
-    """Say what to be careful about in a text of so many letters; nothing if it has enough."""
-    if letters >= UNICITY_DISTANCE:
-        return ""
-    return (
-        f"only {letters} letters: below about {UNICITY_DISTANCE} a cryptogram has more than one solution, "
-        "and this may not be the one that was meant"
-    )
+def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterator[Solution]:
+    """Solve texts with a model in batches of similar length; yield the solutions in the order of the texts.
+
+    A text that cannot be solved comes back as it is, with an empty key and a note that says why.
+    """
+    readings = [read(text, model.alphabet) for text in texts]
+    faults = [reading.fault(model.config.n_ctx) for reading in readings]
+    found = {n: unsolved(texts[n], fault) for n, fault in enumerate(faults) if fault}
+    solvable = np.array([n for n, fault in enumerate(faults) if not fault], dtype=np.int64)
+    lengths = np.array([len(readings[n].ids) for n in solvable], dtype=np.int64)
+    for group in plan(lengths, LIMIT):
+        numbers = solvable[group].tolist()
+        answers = _solve_batch(model, [readings[n] for n in numbers], layers=layers)
+        found |= dict(zip(numbers, answers, strict=True))
+    return (found[number] for number in range(len(texts)))
+
+
+@torch.inference_mode()
+def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list[Solution]:
+    ids = torch.full((len(readings), max(len(reading.ids) for reading in readings)), PAD)
+    for row, reading in zip(ids, readings, strict=True):
+        row[: len(reading.ids)] = torch.from_numpy(reading.ids.astype(np.int64))
+    ids = ids.to(model.cfg.device)
+    streams = _streams(model, ids) if layers else [model.resid(ids)]
+    if not streams[-1].isfinite().all():
+        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
+    answers = [model.decode_symbols(stream, ids, soft=False).argmax(-1) for stream in streams]  # (batch, symbol) each
+    wanted = zip(streams, answers, strict=True) if layers else [(streams[-1], answers[-1])]
+    chosen = [model.log_probabilities(stream, ids).exp().gather(-1, answer[..., None]) for stream, answer in wanted]
+    return [
+        _solution(
+            reading,
+            model.alphabet,
+            [answer[number].cpu() for answer in answers],
+            [shares[number, :, 0].cpu() for shares in chosen],
+            layers=layers,
+        )
+        for number, reading in enumerate(readings)
+    ]
+
+
+def _streams(model: Alice, ids: Tensor) -> list[Tensor]:
+    """Return the residual stream after the embedding and after each layer, (batch, pos, d_model) each."""
+    names = model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
+    _, cache = model.run_with_cache(ids, names_filter=names)
+    return [cache[name] for name in names]
+
+
+def _solution(
+    reading: Reading, alphabet: Alphabet, answers: list[Tensor], chosen: list[Tensor], *, layers: bool
+) -> Solution:
+    """Turn one text's answers and their probabilities, (symbol,) for each layer, into texts and a key."""
+    symbols = NO_SYMBOL + alphabet.symbols
+    texts = [reading.write_back("".join(symbols[n] for n in answer.numpy()[reading.ids])) for answer in answers]
+    present = [letter for letter in LETTERS if alphabet.encode(letter)[0] in set(reading.ids.tolist())]
+    numbers = {letter: int(alphabet.encode(letter)[0]) for letter in present}
+    key = {letter: symbols[int(answers[-1][number])] for letter, number in numbers.items()}
+    sure = [{letter: float(shares[number]) for letter, number in numbers.items()} for shares in chosen]
+    by_layer = (texts, sure) if layers else ([], [])
+    return Solution(reading.text, texts[-1], key, sure[-1], by_layer[0], note_on(reading.letters), by_layer[1])

@@ -135,9 +135,9 @@ def _rows(keys: KeyArray) -> NDArray[np.void]:
     return np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
 
 
-def text_keys(count: int, seed: int) -> KeyArray:
+def text_keys(count: int, seed: int, *, excluded: KeyArray | None = None) -> KeyArray:
     """Draw the keys of texts 0 to `count` - 1, (count, 26); a smaller count gives a prefix of a larger one."""
-    return KeySource().draw(count, np.random.default_rng((seed, KEY_STREAM)))
+    return KeySource(excluded=excluded).draw(count, np.random.default_rng((seed, KEY_STREAM)))
 
 
 class Batches(Dataset[Batch]):

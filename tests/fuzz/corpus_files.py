@@ -11,7 +11,7 @@ from fuzz.pieces import ODD_VALUES, Dice, Finding, new_folder
 
 from alice.errors import AliceError
 from alice.text.corpus import open_corpus
-from alice.text.readers import READERS
+from alice.text.formats import READERS
 
 SEEDS = (b"\x01", b"\x06\x03\x00\x00abc", b"\x04\x01\x01\x05hello", b"\x02\x00\x02")
 FOLDER = new_folder()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import tiny
 
-from alice.model.sinkhorn import assign, log_sinkhorn
+from alice.model.heads import assign, log_sinkhorn
 from alice.text.alphabet import ENGLISH, LETTERS
 
 

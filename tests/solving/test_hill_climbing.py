@@ -1,14 +1,21 @@
 """The hill climber against scores worked out one by one, and against keys that are known."""
 
+import random
 from itertools import combinations
 
 import numpy as np
 import pytest
 from made_up_language import language
 
-from alice.solving.hill_climbing import ORDER, HillClimber, swapped
+from alice.solving.hill_climbing import ORDER, HillClimber, has_subbreaker, open_subbreaker, swapped
 from alice.solving.language_model import BOUNDARY, CharNgrams, symbols_of
 from alice.text.cipher import Key
+
+needs_subbreaker = pytest.mark.skipif(not has_subbreaker(), reason="subbreaker is not installed")
+PLAIN = (
+    "IT WAS THE BEST OF TIMES, IT WAS THE WORST OF TIMES, IT WAS THE AGE OF WISDOM, IT WAS THE AGE OF FOOLISHNESS, "
+    "IT WAS THE EPOCH OF BELIEF, IT WAS THE EPOCH OF INCREDULITY, IT WAS THE SEASON OF LIGHT"
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +72,19 @@ def test_climbs_stop_when_the_best_top_was_reached_often_enough(quadgrams, monke
     monkeypatch.setattr(HillClimber, "climb", lambda self, cipher, key: taken.append(1) or (key, next(tops)))
     HillClimber(quadgrams, climbs=6, agree=3).find_key(symbols_of("ABC", ORDER), np.random.default_rng(0))
     assert len(taken) == 5
+
+
+@needs_subbreaker
+def test_subbreaker_solves_a_long_text_and_the_global_rng_state_is_restored():
+    cipher = Key("QWERTYUIOPASDFGHJKLZXCVBNM").encrypt(PLAIN)
+    before = random.getstate()
+    answer = open_subbreaker(climbs=30, seed=0)(cipher)
+    assert random.getstate() == before
+    assert sum(said == meant for said, meant in zip(answer, PLAIN, strict=True)) > 0.9 * len(PLAIN)
+
+
+@needs_subbreaker
+def test_one_seed_gives_one_answer_and_a_text_too_short_for_it_comes_back():
+    solve = open_subbreaker(climbs=1, seed=3)
+    assert solve("QEB NRFZH YOLTK CLU") == solve("QEB NRFZH YOLTK CLU")
+    assert solve("A, B.") == "A, B."

@@ -137,7 +137,6 @@ BAD_FILES = {
     "keys.jsonl": (b'{"body": "A sentence"}\n', "line 1 has no column 'quote' or 'text', only 'body'"),
     "number.jsonl": (b'{"text": 5}\n', "line 1, field 'text' holds a int, not text"),
     "not.parquet": (b"quote\nA sentence of this kind\n", "cannot be read as Parquet"),
-    "quoted.csv": (b'quote\n"' + b"a" * 140_000, "line 2: not a CSV row"),
 }
 
 
@@ -149,6 +148,28 @@ def test_a_file_that_is_not_what_its_name_says_is_told_in_one_sentence(tmp_path,
         list(open_corpus(str(tmp_path / name)))
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_very_long_csv_field_is_dropped_as_a_text_and_the_others_are_kept(tmp_path):
+    pack(tmp_path / "a.csv", "quote\n" + "a" * 140_000 + "\nA sentence of this kind")
+    tally = Tally()
+    assert list(open_corpus(str(tmp_path / "a.csv")).texts(tally)) == ["A SENTENCE OF THIS KIND"]
+    assert tally.dropped == {Reason.TOO_LONG: 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.csv", 'quote\n"' + "short\n" * 200, "line 168: not a CSV row"),
+        ("a.txt.gz", "A sentence of this kind\n" + "a" * 5000, "a line of more than 1,000 characters"),
+        ("a.jsonl", '{"text": "' + "a" * 5000, "a line of more than 1,000 characters"),
+    ],
+)
+def test_a_line_or_field_that_could_fill_the_memory_is_an_error(tmp_path, monkeypatch, name, content, complaint):
+    monkeypatch.setattr("alice.text.formats.LONGEST_LINE", 1000)
+    pack(tmp_path / name, content)
+    with pytest.raises(AliceError, match=complaint):
+        list(open_corpus(str(tmp_path / name)))
 
 
 def test_a_parquet_column_of_numbers_is_an_error(tmp_path):
@@ -186,11 +207,11 @@ def test_a_missing_file_is_answered_with_the_nearest_in_the_folder(tmp_path):
         open_corpus(str(tmp_path / "nowhere" / "saying.txt"))
 
 
-def test_a_folder_or_an_unknown_ending_is_refused(tmp_path):
+def test_a_folder_or_an_unknown_extension_is_refused(tmp_path):
     with pytest.raises(AliceError, match="is a folder; give a file in it"):
         open_corpus(str(tmp_path))
     (tmp_path / "a.docx").write_bytes(b"PK")
-    with pytest.raises(AliceError, match=r"a\.docx has no known ending; possible are 'quotes'"):
+    with pytest.raises(AliceError, match=r"a\.docx has an unknown extension; possible are 'quotes'"):
         open_corpus(str(tmp_path / "a.docx"))
 
 

@@ -131,7 +131,7 @@ def test_all_solvers_get_the_ciphertexts_of_the_context_in_order():
 
 
 def test_a_solver_that_is_not_there_is_said_to_be_missing(monkeypatch):
-    monkeypatch.setattr("alice.solving.installed.has_subbreaker", lambda: False)
+    monkeypatch.setattr("alice.solving.hill_climbing.has_subbreaker", lambda: False)
     ctx = tiny_context(tiny("base"), texts=2)
     found = compare(ctx, ctx, **NO_TIME)
     assert [one.kind for one in found.solved] == ["model"]

@@ -3,8 +3,7 @@ import torch
 from tiny import tiny
 
 from alice.model import Alice
-from alice.solving.solution import UNICITY_DISTANCE, read
-from alice.solving.solve import solve
+from alice.solving.solution import UNICITY_DISTANCE, read, solve
 from alice.text.alphabet import ENGLISH
 from alice.text.cipher import Key
 

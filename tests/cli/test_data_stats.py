@@ -2,8 +2,8 @@ import json
 
 import pytest
 
+from alice.cli.data_stats import measure
 from alice.errors import AliceError
-from alice.text.corpus_stats import measure
 from alice.text.split import is_test
 
 

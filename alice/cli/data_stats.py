@@ -1,4 +1,4 @@
-"""What a corpus is like: how many texts, how long, with which letters."""
+"""What `alice-interp data stats` measures and shows: number and lengths of texts, letter frequencies."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
 from alice.errors import AliceError
 from alice.metrics import bin_names, length_bin
@@ -13,6 +15,7 @@ from alice.text.alphabet import LETTERS
 from alice.text.split import is_test
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+LONGEST_BAR = 40
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,11 @@ class CorpusStats:
     test_texts: int
     """Texts on the test side of the split."""
     length_quantiles: dict[float, int]
-    """The length that this share of the texts does not exceed."""
+    """Quantiles of the length of a text, by share."""
     length_bins: dict[str, int]
     """Texts in each of the paper's bins of length."""
     letters: dict[str, int]
-    """How often each letter A-Z occurs."""
+    """Number of occurrences of each letter A-Z."""
 
     @property
     def test_share(self) -> float:
@@ -44,7 +47,7 @@ class CorpusStats:
         return {letter: count / total for letter, count in self.letters.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values that `json.dumps` takes."""
+        """Return plain values for `json.dumps`."""
         return {
             "texts": self.texts,
             "characters": self.characters,
@@ -58,7 +61,7 @@ class CorpusStats:
 
 
 def measure(texts: Iterable[str]) -> CorpusStats:
-    """Go once through cleaned texts and count; only a tally of lengths and letters is held."""
+    """Count in one pass over cleaned texts, holding only counts of lengths and letters."""
     lengths: Counter[int] = Counter()
     codes = np.zeros(256, dtype=np.int64)
     tests = 0
@@ -90,3 +93,31 @@ def _bins(lengths: Counter[int]) -> dict[str, int]:
     for length, bin_number in zip(lengths, length_bin(np.array(list(lengths))), strict=True):
         counts[bin_number] += lengths[length]
     return dict(zip(bin_names(), counts, strict=True))
+
+
+def print_stats(source: str, found: CorpusStats) -> None:
+    """Print the numbers with bar charts of lengths and letters."""
+    console = Console(highlight=False)
+    bar = "█" if console.encoding.lower().startswith("utf") else "#"
+    console.print(
+        f"{source}: {found.texts:,} texts, {found.characters:,} characters, "
+        f"{found.test_texts:,} texts ({found.test_share:.2%}) on the test side\n",
+        markup=False,
+        soft_wrap=True,
+    )
+    quantiles = "   ".join(f"{share:.0%}: {length}" for share, length in found.length_quantiles.items())
+    console.print(f"quantiles of the length:\n  {quantiles}\n", soft_wrap=True)
+    console.print(_bars("length", {name: count / found.texts for name, count in found.length_bins.items()}, bar))
+    console.print()
+    shares = dict(sorted(found.letter_shares.items(), key=lambda item: -item[1]))
+    console.print(_bars("letter", shares, bar))
+
+
+def _bars(what: str, shares: dict[str, float], bar: str) -> Table:
+    """Draw shares as a bar chart, the largest at full length."""
+    table = Table(what, "share", "", box=None)
+    table.columns[1].justify = "right"
+    largest = max(shares.values())
+    for name, share in shares.items():
+        table.add_row(name.replace("[", r"\["), f"{share:.2%}", bar * round(LONGEST_BAR * share / largest))
+    return table
