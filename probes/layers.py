@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy, gelu
 
 from alice.errors import AliceError
 from alice.probes.conditioning import Conditioner
-from alice.training.schedule import factor
+from alice.training.recipe import rate_factor
 
 Kind = Literal["linear", "mlp"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -86,7 +86,7 @@ class LayerProbes:
         generator = torch.Generator().manual_seed(self.seed)
         steps = self.epochs * -(-conditioner.count // self.batch_size)
         for step, (x, y) in enumerate(self._minibatches(pairs, generator)):
-            rate = factor("cosine", step=step, progress=step / steps, warmup_steps=0, decay_share=0.0)
+            rate = rate_factor("cosine", step=step, progress=step / steps)
             optimizer.param_groups[0]["lr"] = self.learning_rate * rate
             optimizer.zero_grad()
             self._loss(self._folded(weights, conditioner), x, y).backward()

@@ -8,29 +8,28 @@ import pytest
 import yaml
 from test_architecture import MAY_IMPORT
 
-from alice.checkpoint import export
 from alice.checkpoint import folder as checkpoint
 from alice.plugins import provenance, store, store_room
 from alice.plugins.context import RunContext
 from alice.plugins.manager import build
 from alice.reports import archive, gallery, html, plotly_script
-from alice.text import readers
 from alice.text.cleaning import Reason
 from alice.text.corpus import QUOTES
-from alice.training import folder as run_folder
-from alice.training import log as metrics_log
+from alice.text.formats import READERS
+from alice.training import folder as training_folder
 from alice.training import recipe
 from alice.training import state as training_state
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 FILES = [
-    *(checkpoint.CONFIG, checkpoint.WEIGHTS, export.CARD, run_folder.ABOUT, metrics_log.FILE, training_state.STATE),
+    *(checkpoint.CONFIG, checkpoint.WEIGHTS, checkpoint.CARD, checkpoint.TRAINING, checkpoint.METRICS),
+    training_state.STATE,
     *(archive.RESULT, archive.ARRAYS, html.REPORT, gallery.INDEX, plotly_script.FILE, store.ABOUT, store_room.NEEDED),
 ]
 
 
-@pytest.mark.parametrize("name", [*FILES, *readers.READERS])
+@pytest.mark.parametrize("name", [*FILES, *READERS])
 def test_every_file_has_a_place_in_the_page_of_formats(name):
     assert f"`{name}`" in FORMATS or f"  {name} " in FORMATS
 
@@ -44,7 +43,7 @@ def test_the_page_of_formats_says_which_versions_it_is_of():
 
 
 def test_every_counter_of_a_training_is_named():
-    for field in (*fields(training_state.Counters), *fields(run_folder.Totals)):
+    for field in (*fields(training_state.Counters), *fields(training_folder.Totals)):
         assert f"`{field.name}`" in FORMATS, field.name
     assert recipe.Recipe.__name__ in FORMATS
 

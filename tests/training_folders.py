@@ -1,4 +1,4 @@
-"""Run folders written by hand, so that what an analysis must find in them is known."""
+"""Training folders with known contents, for tests of what reads them."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def write_training(
     model: dict[str, Any] | None = None,
     **recipe: Any,
 ) -> Path:
-    """Write `training.json` and `metrics.jsonl` of a run with the losses and error rates given by step."""
+    """Write `training.json` and `metrics.jsonl` with the given losses and error rates by step."""
     folder.mkdir(parents=True)
     how = Recipe(**{"steps": max(step for step, _ in [*losses, *errors]), "cipher_pool": pool, **recipe})
     what = ModelConfig(**{"d_model": 16, "n_layers": 1, "n_heads": 2, "d_mlp": 16, **(model or {})})

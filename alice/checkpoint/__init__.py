@@ -1,1 +1,1 @@
-"""Checkpoint folders: reading, writing and exporting them, and importing the authors' format."""
+"""Checkpoint folders: reading, writing and exporting them, and importing checkpoints of the authors' code."""

@@ -1,4 +1,4 @@
-"""From a run folder to a checkpoint worth shipping: half precision, its log, and a card with measured figures."""
+"""Export a trained model: half-precision weights, the log of its training, and a card with measured error rates."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -7,51 +7,61 @@ from typing import Any
 
 import torch
 
-from alice.checkpoint.folder import WEIGHTS
-from alice.errors import AliceError
+from alice.checkpoint.folder import CARD, METRICS, TRAINING, WEIGHTS, write_json
 from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
-from alice.solving.evaluate import ErrorTable
+from alice.statistics import Estimate, Spread
 from alice.text.alphabet import LETTERS
-from alice.training import log as metrics_log
-from alice.training.folder import ABOUT, Run, write_about
 
-CARD = "card.md"
+ErrorRates = Mapping[str, tuple[Estimate, Spread]]
+"""Mean and median symbol error rate, in percent, of each length bin, of short and long texts and of all."""
 
 
-def shippable(run_folder: Path) -> Alice:
-    """Return a run's model as it will be loaded: with its weights rounded to half precision."""
-    model = Alice.from_pretrained(run_folder)
+def round_to_half(model: Alice) -> Alice:
+    """Round the weights of a model to half precision in place, as the exported checkpoint has them; return it."""
     model.load_state_dict({name: weight.half().float() for name, weight in model.state_dict().items()})
     return model
 
 
-def export(run_folder: Path, out: Path, model: Alice, *, name: str, errors: ErrorTable, command: str) -> None:
-    """Write a checkpoint with its log, its totals and its card, on which stands what a command measured."""
-    if out.resolve() == run_folder.resolve():
-        raise AliceError(f"{out} is the run itself; export to another folder")
-    run = Run.open(run_folder, {})
-    data = run.data if run.data.startswith("hf:") else Path(run.data).name  # where it lay does not matter to others
-    about = {"data": data, "recipe": run.recipe.to_dict(), "model": run.model.to_dict(), "totals": vars(run.totals())}
-    if run.init is not None:
-        about["started_from"] = Path(run.init).name
+def export(
+    out: Path,
+    model: Alice,
+    *,
+    name: str,
+    training: Mapping[str, Any],
+    log: bytes,
+    errors: ErrorRates,
+    command: str,
+) -> None:
+    """Write a checkpoint folder with the log and summary of its training, and its card.
+
+    Args:
+        out: folder to write.
+        model: the model, its weights rounded to half precision.
+        name: name on the card.
+        training: how it was trained, as in `Training.summary`.
+        log: contents of the training's metrics.jsonl.
+        errors: the error rates to print on the card.
+        command: the command that measures these error rates.
+
+    """
     model.save_pretrained(out, dtype=torch.float16)
-    with atomic_write(out / metrics_log.FILE, "wb") as log:
-        log.write((run_folder / metrics_log.FILE).read_bytes())
-    write_about(out, about)
-    with atomic_write(out / CARD) as file:
-        file.write(_facts(out, name, model, about) + _errors(errors, command) + _LIMITS)
+    with atomic_write(out / METRICS, "wb") as file:
+        file.write(log)
+    write_json(out / TRAINING, training)
+    with atomic_write(out / CARD) as card:
+        card.write(_facts(out, name, model, training) + _errors(errors, command) + _LIMITS)
 
 
-def _facts(out: Path, name: str, model: Alice, about: dict[str, Any]) -> str:
-    config, recipe, used = model.config, about["recipe"], about["totals"]
+def _facts(out: Path, name: str, model: Alice, training: Mapping[str, Any]) -> str:
+    config, recipe, used = model.config, training["recipe"], training["totals"]
     keys = f"a pool of {recipe['cipher_pool']} keys" if recipe["cipher_pool"] else "a fresh random key for every text"
     limits = {"characters": recipe["batch_tokens"], "texts": recipe["batch_texts"]}
-    batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit) + " at most"
+    batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit)
     start = (
-        f",\n  those of `{about['started_from']}`, from whose weights it started, included"
-        if "started_from" in about
+        f",\n  including those of `{training['started_from']}`, whose weights it started from"
+        if "started_from" in training
         else ""
     )
     size = sum(weight.numel() for weight in model.parameters())
@@ -64,19 +74,19 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 ## Training
 
-- Data: the training side of {about["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
+- Data: the training side of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
   {recipe["max_length"]} characters, {keys}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.
-  {recipe["warmup_steps"]} steps of warm-up, schedule {recipe["schedule"]}, batches of {batch}, gradient clipped
+  {recipe["warmup_steps"]} steps of warm-up, schedule {recipe["schedule"]}, batches of at most {batch}, gradient clipped
   at {recipe["clip"]}.
-  All of it is in `{ABOUT}`, the course of the last run in `{metrics_log.FILE}`.
+  The whole recipe is in `{TRAINING}`, the log of the last training in `{METRICS}`.
 - {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
 
 
 def _symbols(model: Alice) -> str:
-    """Write the symbols of a model."""
+    """List the symbols of a model."""
     marks = "".join(symbol for symbol in model.alphabet.symbols if symbol not in LETTERS + " ")
     parts = ["A-Z", *(["space"] if " " in model.alphabet.symbols else []), *([f"`{marks}`"] if marks else [])]
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
@@ -84,23 +94,24 @@ def _symbols(model: Alice) -> str:
 
 def _optimizer(recipe: Mapping[str, Any]) -> str:
     adamw = f"AdamW with a peak learning rate of {recipe['lr']}"
-    muon = recipe.get("muon_lr")  # runs from before there was Muon do not say
-    if not muon:
+    if not recipe["muon_lr"]:
         return adamw
-    return f"Muon with a peak learning rate of {muon} for the matrices of the blocks,\n  {adamw} for the rest"
+    return (
+        f"Muon with a peak learning rate of {recipe['muon_lr']} for the matrices of the blocks,\n  {adamw} for the rest"
+    )
 
 
-def _errors(errors: ErrorTable, command: str) -> str:
+def _errors(errors: ErrorRates, command: str) -> str:
     rows = []
     for part in (*bin_names(), f"<{SHORT}", f">={SHORT}", "all"):
-        mean, median = errors.mean[part], errors.median[part]
+        mean, median = errors[part]
         if mean.count:
             spread = f"{median.median:.2f} ({median.low:.2f}-{median.high:.2f})"
             rows.append(f"| {part} | {mean.count:,} | {mean:.2f} | {spread} |")
     return f"""
 ## Symbol error rate
 
-In percent, over {errors.texts:,} test texts under unseen keys; measured with `{command}`.
+In percent, over {errors["all"][0].count:,} test texts under unseen keys; measured with `{command}`.
 
 | length | texts | mean ± bootstrap error | median (16-84 %) |
 | --- | --- | --- | --- |
@@ -111,7 +122,7 @@ In percent, over {errors.texts:,} test texts under unseen keys; measured with `{
 _LIMITS = """
 ## Limits
 
-It knows the language, the alphabet and the kind of text it was trained on; the spaces between words must be there. The
-paper's model has 85 million parameters and saw far more text: what a smaller one gets wrong, it gets wrong above all in
-short texts. Below about 28 letters a cryptogram has more than one solution, whoever solves it.
+The model knows the language, the alphabet and the kind of text that it was trained on, and needs the spaces between
+words. The paper's model has 85 million parameters and saw far more text; a smaller one makes most of its additional
+errors in short texts. A cryptogram of fewer than about 28 letters has more than one solution, for any solver.
 """

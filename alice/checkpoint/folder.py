@@ -1,4 +1,4 @@
-"""Checkpoint folders: `config.json` and `model.safetensors`, found by name, read strictly, written whole."""
+"""Checkpoint folders, `config.json` and `model.safetensors`: found by name, read strictly, written atomically."""
 
 import json
 import re
@@ -13,24 +13,26 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from alice.errors import AliceError, nearest, one_line
-from alice.files import atomic_write, make_folder
+from alice.files import atomic_write, make_folder, read_json
 from alice.model.config import ModelConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CARD, TRAINING, METRICS = "card.md", "training.json", "metrics.jsonl"
+"""Files that a checkpoint folder may have as well: its card, how it was trained, and the log of the training."""
 FORMAT = 1
-NUMBERS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LONGEST_REASON, LONGEST_NAME = 200, 60
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 def bundled() -> dict[str, Path]:
-    """Return the models that come with the package, by name."""
+    """Return the folders of the bundled models by name."""
     root = Path(str(files("alice"))) / "bundled"
     return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{CONFIG}"))}
 
 
 def resolve(name: str | Path) -> Path:
-    """Return the folder that a name stands for: a bundled model, a folder, or a model fetched from the hub."""
+    """Return the folder of a checkpoint, given a bundled model, a folder or a hub id."""
     folder = Path(name).expanduser()
     if str(name) in (models := bundled()):
         return models[str(name)]
@@ -43,99 +45,93 @@ def resolve(name: str | Path) -> Path:
     known = ", ".join(models) or "none"
     raise AliceError(
         f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; "
-        f"bundled are {known}, or give a folder or a hub id"
+        f"give a bundled model ({known}), a folder or a hub id"
     )
 
 
 def _fetch(hub_id: str) -> Path:
-    """Download a checkpoint from the hub, or find it in the hub's cache."""
-    from huggingface_hub import snapshot_download  # slow to import, and few need it
+    """Download a checkpoint from the hub, or find it in the local cache."""
+    from huggingface_hub import snapshot_download  # slow to import and seldom needed
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=[CONFIG, WEIGHTS, "card.md", "metrics.jsonl"]))
+        return Path(snapshot_download(hub_id, allow_patterns=[CONFIG, WEIGHTS, CARD, METRICS]))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise AliceError(
-            f"{hub_id} is neither a folder here nor a model that the hub gives ({type(error).__name__}); "
+            f"{hub_id} is not a folder and could not be downloaded from the hub ({type(error).__name__}); "
             "check the name and the network"
         ) from error
 
 
 def read(folder: Path) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """Read a checkpoint folder; whatever is wrong with it is one sentence."""
+    """Read a checkpoint folder; raise AliceError if it is incomplete or damaged."""
     return read_config(folder), read_tensors(folder / WEIGHTS)
 
 
 def read_config(folder: Path) -> ModelConfig:
     """Read the configuration of a checkpoint folder."""
     file = folder / CONFIG
-    values = _read_json(file)
+    values = _read_object(file)
     found = values.pop("format", None)
     if found != FORMAT:
-        raise AliceError(f"{file} has format {found!r}, not {FORMAT}; it is not a checkpoint that this version reads")
+        raise AliceError(f"{file} has format {found!r}, not {FORMAT}; this version cannot read it")
     return ModelConfig.from_dict(values, where=str(file))
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def _read_object(file: Path) -> dict[str, Any]:
     try:
-        values = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_object)
+        values = read_json(file)
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise AliceError(f"{file} cannot be read ({_reason(error)}); get the checkpoint again") from error
+    except (OSError, ValueError) as error:
+        raise AliceError(f"{file} cannot be read ({_reason(error)}); download the checkpoint again") from error
     if not isinstance(values, dict):
-        raise AliceError(f"{file} holds no JSON object; get the checkpoint again")
-    return values
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice, of which Python would take the last one without a word."""
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise AliceError(f"{file} is not a JSON object; download the checkpoint again")
     return values
 
 
 def _shown(name: str) -> str:
-    """Return a name from a file as it can stand in a sentence: in one line, shortened."""
+    """Return a name from a file as one short line, to be quoted in a message."""
     return repr(name)[1:-1][:LONGEST_NAME]
 
 
 def _reason(error: Exception) -> str:
-    """Return what a library complains of, shortened: it may quote the file."""
+    """Return the message of an error as one short line; a library may quote the whole file."""
     return one_line(error)[:LONGEST_REASON]
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
-    """Read all tensors of a safetensors file, which must hold ordinary numbers only."""
+    """Read all tensors of a safetensors file; they must be floating-point and finite."""
     try:
         tensors = load_file(file)
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
-    except (SafetensorError, OSError, ValueError, KeyError) as error:  # a type that torch lacks is a KeyError
+    except (SafetensorError, OSError, ValueError, KeyError) as error:  # KeyError: a dtype that torch does not have
         raise AliceError(
-            f"{file} is empty, cut off or no safetensors file ({_reason(error)}); get the checkpoint again"
+            f"{file} is empty, truncated or not a safetensors file ({_reason(error)}); download the checkpoint again"
         ) from error
     for name, tensor in tensors.items():
-        if tensor.dtype not in NUMBERS:
-            raise AliceError(f"{file}: {_shown(name)} is of type {tensor.dtype}, which no weights are; get it again")
+        if tensor.dtype not in DTYPES:
+            raise AliceError(
+                f"{file}: {_shown(name)} has dtype {tensor.dtype}, not a floating-point one; download the file again"
+            )
         if not tensor.float().isfinite().all():
-            raise AliceError(f"{file}: {_shown(name)} has numbers that are not finite; take an earlier checkpoint")
+            raise AliceError(f"{file}: {_shown(name)} has values that are not finite; use an earlier checkpoint")
     return tensors
 
 
 def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> None:
-    """Refuse a config that wants far more weights than there are, before a model of that size asks for memory."""
+    """Raise if a config needs far more weights than there are, before a model of that size is allocated."""
     there = sum(tensor.numel() for tensor in weights.values())
     if config.block_weights > there:
         raise AliceError(
-            f"{where}: weights do not fit the config: it wants {config.block_weights:,} of them in its blocks alone, "
+            f"{where}: weights do not fit the config: its blocks alone need {config.block_weights:,} of them, "
             f"and there are {there:,}; use the config they were saved with"
         )
 
 
 def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, where: str) -> None:
-    """Refuse weights that lack a name, have one too many, or have another shape than the model wants."""
+    """Raise if weights are missing, unknown or of another shape than the model needs."""
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         parts = [
@@ -149,23 +145,28 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
     for name, tensor in wanted.items():
         if weights[name].shape != tensor.shape:
             raise AliceError(
-                f"{where}: {name} has shape {tuple(weights[name].shape)}, the config wants {tuple(tensor.shape)}"
+                f"{where}: {name} has shape {tuple(weights[name].shape)}, but the config needs {tuple(tensor.shape)}"
             )
 
 
 def write(
     folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32
 ) -> None:
-    """Write a checkpoint folder, each of its two files whole or not at all."""
+    """Write a checkpoint folder, each of its two files atomically."""
     make_folder(folder)
     write_tensors(folder / WEIGHTS, {name: tensor.to(dtype) for name, tensor in weights.items()})
-    with atomic_write(folder / CONFIG) as file:
-        json.dump({"format": FORMAT, **config.to_dict()}, file, indent=2)
+    write_json(folder / CONFIG, {"format": FORMAT, **config.to_dict()})
+
+
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file atomically."""
+    with atomic_write(path) as file:
+        json.dump(dict(values), file, indent=2)
         file.write("\n")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors to a safetensors file, whole or not at all."""
+    """Write a safetensors file atomically."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path, "wb") as file:
         file.write(save(plain, metadata=dict(metadata) if metadata else None))

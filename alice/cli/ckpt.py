@@ -1,4 +1,4 @@
-"""`alice-interp ckpt`: which models there are, what they are, and how a training or a foreign file becomes one."""
+"""`alice-interp ckpt`: lists and shows checkpoints, exports a training, imports a file of the authors' code."""
 
 import json
 import shlex
@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.options import AtLeast, NearestGroup
+from alice.cli.options import FOLDER, AtLeast, NearestGroup, device_option
 from alice.cli.progress import track
+from alice.errors import AliceError
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 
 
@@ -49,14 +50,14 @@ def list_models(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the configuration as JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show the card and the configuration of a checkpoint: a bundled name, a folder or a hub id."""
-    from alice.checkpoint.folder import read_config, resolve
+    from alice.checkpoint.folder import CARD, read_config, resolve
 
     folder: Path = resolve(name)
     config = read_config(folder).to_dict()
     if as_json:
         click.echo(json.dumps(config, indent=2))
         return
-    console, card = Console(), folder / "card.md"
+    console, card = Console(), folder / CARD
     if card.exists():
         console.print(Markdown(card.read_text(encoding="utf-8")))
     table = Table("field", "value", title="Configuration", box=None, title_justify="left")
@@ -66,29 +67,45 @@ def show(name: str, as_json: bool) -> None:
 
 
 @ckpt.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
-@click.argument("run", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
-@click.option("--name", help="Name on the card.  [default: the folder's]")
-@click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on, its test side.")
-@click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
-def export(run: Path, out: Path, name: str | None, data: str, samples: int | None) -> None:
-    """Write the weights of a training RUN in half precision, with a card of measured error rates."""
+@click.argument("training", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--out", required=True, type=FOLDER, help="Folder to write.")
+@click.option("--name", help="Name on the card.  [default: the name of --out]")
+@click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on; its test split is used.")
+@click.option("--samples", type=AtLeast(1), help="Maximum number of texts.  [default: the whole test split]")
+@device_option
+def export(training: Path, out: Path, name: str | None, data: str, samples: int | None, device: str | None) -> None:
+    """Write the model of a TRAINING folder in half precision, with a card of measured error rates."""
     from alice.checkpoint.export import export as write_export
-    from alice.checkpoint.export import shippable
-    from alice.cli.evaluate import measure
+    from alice.checkpoint.export import round_to_half
+    from alice.checkpoint.folder import METRICS
+    from alice.model import Alice
+    from alice.plugins import RunContext
+    from alice.solving.evaluate import score
+    from alice.training.folder import Training
 
-    model = shippable(run)
+    if out.resolve() == training.resolve():
+        raise AliceError(f"{out} is the training folder itself; export to another folder")
+    summary, log = Training.open(training, {}).summary(), (training / METRICS).read_bytes()
+    model = round_to_half(Alice.from_pretrained(training, device=device))
+    ctx = RunContext.open(model, data=data, samples=samples, tracker=track)
+    errors = score(model, ctx.progress(ctx.batches, "Decoding")).table(ctx.rng)
     name = name or out.name
     corpus = data if data.startswith("hf:") else Path(data).name
-    command = f"alice-interp evaluate --ckpt {name} --data {corpus}" + (f" --samples {samples}" if samples else "")
-    errors = measure(model, data, samples=samples)
-    write_export(run, out, model, name=name, errors=errors, command=command)
+    write_export(
+        out,
+        model,
+        name=name,
+        training=summary,
+        log=log,
+        errors={part: (errors.mean[part], errors.median[part]) for part in errors.mean},
+        command=f"alice-interp evaluate --ckpt {name} --data {corpus}" + (f" --samples {samples}" if samples else ""),
+    )
     click.echo(f"done: {out}")
 
 
 @ckpt.command("import")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write.")
+@click.option("--out", required=True, type=FOLDER, help="Folder to write.")
 @click.option(
     "--alphabet",
     metavar="SYMBOLS",
@@ -100,40 +117,40 @@ def export(run: Path, out: Path, name: str | None, data: str, samples: int | Non
     show_default=True,
     help="Take the weights averaged over training, or the last ones, as the authors' own analyses do.",
 )
-def import_(file: Path, out: Path, alphabet: str | None, ema: bool) -> None:
-    """Turn FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command works on.
+@device_option
+def import_(file: Path, out: Path, alphabet: str | None, ema: bool, device: str | None) -> None:
+    """Convert FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command reads.
 
-    Nothing in FILE is run. Their tokeniser is not published, so the order of the symbols is a guess; English texts
-    under random keys show whether the model decodes with it.
+    No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess; the
+    model is checked on English texts under random keys.
     """
     from alice.checkpoint import folder as checkpoint
-    from alice.checkpoint import known_text, upstream
-    from alice.checkpoint.export import CARD
-    from alice.checkpoint.upstream_card import card
+    from alice.checkpoint import upstream
     from alice.files import atomic_write
     from alice.model import Alice
+    from alice.solving import known_text
 
     found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
     checkpoint.write(out, found.config, found.weights)
-    model = Alice.from_pretrained(out)
+    model = Alice.from_pretrained(out, device=device)
     checked = known_text.check(model)
-    with atomic_write(out / CARD) as page:
-        page.write(card(out.name, file.name, found, checked))
-    also = "; --ema takes the averaged ones" if found.has_average and not ema else ""
-    click.echo(f"weights: {found.source}{also}")
+    with atomic_write(out / checkpoint.CARD) as page:
+        page.write(upstream.card(out.name, file.name, found, check=str(checked), decodes=checked.decodes))
+    hint = "; --ema takes the averaged ones" if found.has_average and not ema else ""
+    click.echo(f"weights: {found.source}{hint}")
     click.echo(f"check: {checked}")
     orders = known_text.other_orders(model.alphabet) if checked.error > known_text.SURE else []
     better = known_text.better_order(model, checked, track(orders, "Trying other orders", total=len(orders)))
     if better:
         order, error = better[0].symbols, better[1].error
         _warn(
-            f"with the symbols in another order only {100 * error:.1f} % come out wrong; import again with "
+            f"with the symbols in another order only {100 * error:.1f} % are decoded wrongly; import again with "
             f"--alphabet {shlex.quote(order)}"
         )
     elif not checked.decodes:
         _warn(
-            "that is near guessing, and no other likely order of the symbols does better; the model has other ids for "
-            "its symbols, or it is not trained: give the right order with --alphabet"
+            "that is close to guessing, and no other likely order of the symbols is better; either the ids have "
+            "another meaning or the model is not trained: give the right order with --alphabet"
         )
     click.echo(f"done: {out}")
 

@@ -1,4 +1,4 @@
-"""`alice-interp sweep`: trains runs that differ in one thing, one after another, for the analyses that compare them."""
+"""`alice-interp sweep`: carries out trainings that differ in one thing, for the analyses that compare them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,44 +7,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.cli.lazy import NearestGroup
-from alice.cli.options import NearestChoice, given
+from alice.cli.options import FOLDER, NearestChoice, NearestGroup, given
 from alice.cli.signals import stop_on_signals
-from alice.cli.train_options import DEFAULT_PRESET, NEW_RUN, new_run, recipe_of, training_options
+from alice.cli.train_options import (
+    DEFAULT_PRESET,
+    NEW_TRAINING,
+    TRAININGS,
+    new_training,
+    recipe_of,
+    training_options,
+)
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
 from alice.text.corpus import POSSIBLE_SOURCES
 from alice.training.presets import CPU_SIZES, PRESETS
 
 if TYPE_CHECKING:
-    from alice.training.folder import Run
+    from alice.training.folder import Training
 
 ALL_KEYS = "all"
-"""Stands for the pool of all keys: a fresh one for every text."""
+"""Stands for the pool of all keys: a fresh key for every text."""
 EPILOG = f"DATA is {POSSIBLE_SOURCES}."
 
-out_option = click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder of the run folders."
-)
+
+def out_option(analysis: str) -> Callable[..., Any]:
+    """Return the option for the folder of a sweep."""
+    default = Path(TRAININGS) / analysis
+    return click.option("--out", type=FOLDER, default=default, show_default=True, help="Folder of the trainings.")
 
 
 @click.group(cls=NearestGroup)
 def sweep() -> None:
     """Train several models that differ in one thing, one after another.
 
-    Ctrl-C saves and stops. The same command again goes on where it stopped and skips what is finished; with a larger
-    budget it goes on with everything.
+    Ctrl-C saves and stops. Repeat the command to continue: it skips finished trainings, and a larger budget extends all
+    of them.
     """
 
 
 @sweep.command(epilog=EPILOG)
-@out_option
+@out_option("generalization")
 @click.option("--pools", default="10,100,1000,10000,all", show_default=True, metavar="SIZES",
-              help="Numbers of keys to train on, by comma; all is a fresh key for every text.")  # fmt: skip
+              help="Numbers of keys to train on, separated by commas; all is a fresh key for every text.")  # fmt: skip
 @click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
 @training_options(skip=["cipher_pool"])
 def generalization(out: Path, pools: str, preset: str | None, **options: Any) -> None:
-    """Train one model for each size of the pool of keys, to see how many keys it takes to generalise."""
+    """Train one model for each size of the key pool, to see how many keys it takes to generalise."""
     sizes = [_pool_size(entry) for entry in _entries(pools, "--pools")]
     preset = preset or DEFAULT_PRESET
     members = {f"pool-{size or ALL_KEYS}": (preset, {"cipher_pool": size}) for size in sizes}
@@ -52,9 +60,9 @@ def generalization(out: Path, pools: str, preset: str | None, **options: Any) ->
 
 
 @sweep.command(epilog=EPILOG)
-@out_option
+@out_option("scaling")
 @click.option("--presets", default=",".join(CPU_SIZES), show_default=True, metavar="NAMES",
-              help="Sizes to train, by comma; all with the recipe of the first.")  # fmt: skip
+              help="Sizes to train, separated by commas; all with the recipe of the first.")  # fmt: skip
 @training_options()
 def scaling(out: Path, presets: str, **options: Any) -> None:
     """Train one model of each size, to see how the error falls with the operations spent on training."""
@@ -69,9 +77,9 @@ def scaling(out: Path, presets: str, **options: Any) -> None:
 def _entries(text: str, option: str) -> list[str]:
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if not entries:
-        raise AliceError(f"{option} names nothing to train; give one or more, by comma")
-    if twice := [entry for entry in entries if entries.count(entry) > 1]:
-        raise AliceError(f"{option} names {twice[0]} twice; name each once")
+        raise AliceError(f"{option} is empty; give one or more names, separated by commas")
+    if repeated := [entry for entry in entries if entries.count(entry) > 1]:
+        raise AliceError(f"{option} names {repeated[0]} twice; name each once")
     return entries
 
 
@@ -79,36 +87,45 @@ def _pool_size(entry: str) -> int | None:
     if entry == ALL_KEYS:
         return None
     if not entry.isascii() or not entry.isdigit() or int(entry) < 1:
-        raise AliceError(f"--pools has {entry!r}, which is no number of keys; give whole numbers, or {ALL_KEYS}")
+        raise AliceError(f"--pools has {entry!r}, which is not a number of keys; give whole numbers, or {ALL_KEYS}")
     return int(entry)
 
 
 def _sweep(
     analysis: str, out: Path, preset: str, members: dict[str, tuple[str, dict[str, Any]]], options: dict[str, Any]
 ) -> None:
-    """Train runs with the recipe of a preset: each by its name, the preset of its size, and what is its alone."""
-    threads, cpu, track = (options.pop(name) for name in ("threads", "cpu", "track"))
-    chosen = {name: options.pop(name) for name in NEW_RUN}
+    """Carry out trainings with the recipe of a preset.
+
+    Args:
+        analysis: the analysis that reads the trainings.
+        out: folder of the trainings.
+        preset: the preset whose recipe all of them use.
+        members: by name, the preset of the model's size and the changes to the recipe.
+        options: the remaining options of the command.
+
+    """
+    threads, device, track = (options.pop(name) for name in ("threads", "device", "track"))
+    chosen = {name: options.pop(name) for name in NEW_TRAINING}
     changes = given(options)
     recipes = {name: recipe_of(preset, changes | own) for name, (_, own) in members.items()}
 
-    import torch  # after the cheap checks: it takes seconds
+    import torch  # after the quick checks: it takes seconds
 
     from alice.training.sweep import carry_out, plan
 
     if threads:
         torch.set_num_threads(threads)
-    runs = [new_run(out / name, recipes[name], size, **chosen) for name, (size, _) in members.items()]
+    trainings = [new_training(out / name, recipes[name], size, **chosen) for name, (size, _) in members.items()]
     say: Callable[[str], None] = partial(click.echo, err=True) if is_first_process() else lambda line: None
     with stop_on_signals() as stop:
 
-        def train(run: "Run", *, resume: bool) -> bool:
+        def train(training: "Training", *, resume: bool) -> bool:
             stop.begin()
-            return train_on_screen(run, resume=resume, cpu=cpu, track=track, stop=stop)
+            return train_on_screen(training, resume=resume, device=device, track=track, stop=stop)
 
-        finished = carry_out(plan(runs, changes), train, say=say)
+        finished = carry_out(plan(trainings, changes), train, say=say)
     if not finished:
-        say(f"stopped and saved in {out}; the same command again goes on")
+        say(f"stopped and saved in {out}; repeat the command to continue")
         click.get_current_context().exit(128 + stop.signal)
     if is_first_process():
-        click.echo(f"done: {out}; draw it with: alice-interp run {analysis} --runs {out}")
+        click.echo(f"done: {out}; draw it with: alice-interp run {analysis} --trainings {out}")

@@ -1,11 +1,11 @@
-"""The options that describe a training, for every command that trains: said once, and turned into a run."""
+"""The options that describe a training, shared by `train` and `sweep`, and the training that they describe."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.cli.options import Decorator, NearestChoice, dataclass_options, given
+from alice.cli.options import Decorator, NearestChoice, dataclass_options, device_option, given
 from alice.model.config import VARIANTS, Variant
 from alice.text.alphabet import ALPHABETS
 from alice.text.corpus import QUOTES
@@ -16,28 +16,31 @@ from alice.training.recipe import Recipe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from alice.training.folder import Run
+    from alice.training.folder import Training
 
+TRAININGS = "trainings"
+"""Folder of all training folders, unless the user names another."""
 TRACKERS = ("tensorboard", "wandb")
 DEFAULT_PRESET = "small"
-NEW_RUN = ("variant", "data", "text_column", "alphabet", "dropout", "stochastic_depth")
-"""Options that settle the model and the texts of a run; those of `Recipe` settle how it is trained."""
+DEFAULT_VARIANT: Variant = "base"
+NEW_TRAINING = ("variant", "data", "text_column", "alphabet", "dropout", "stochastic_depth")
+"""Options that determine the model and the texts of a training; those of `Recipe` determine how it is trained."""
 
 _OPTIONS = (
-    click.option("--variant", type=NearestChoice(VARIANTS), help="Kind of model.  [default: base]"),
-    click.option("--data", help=f"Corpus to train on, its training side.  [default: {QUOTES}]"),
+    click.option("--variant", type=NearestChoice(VARIANTS), help=f"Kind of model.  [default: {DEFAULT_VARIANT}]"),
+    click.option("--data", help=f"Corpus to train on; its training split is used.  [default: {QUOTES}]"),
     click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts."),
     click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), help="Symbols of the model.  [default: english]"),
     click.option("--dropout", type=float, help="Dropout of the model.  [default: the preset's]"),
     click.option("--stochastic-depth", type=float, help="Stochastic depth of the model.  [default: the preset's]"),
     click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: all cores]"),
-    click.option("--cpu", is_flag=True, help="Use the CPU even if there is an accelerator."),
-    click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service, too."),
+    device_option,
+    click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service as well."),
 )
 
 
 def training_options(*, skip: "Iterable[str]" = ()) -> Decorator:
-    """Return a decorator that adds every option of a training, but the fields of the recipe to skip."""
+    """Return a decorator that adds every option of a training, except for the fields of the recipe to skip."""
     recipe_options = dataclass_options(Recipe, skip=skip, defaults="the preset's")
 
     def decorate(command: "Callable[..., Any]") -> "Callable[..., Any]":
@@ -50,13 +53,13 @@ def training_options(*, skip: "Iterable[str]" = ()) -> Decorator:
 
 
 def recipe_of(preset: str, changes: dict[str, Any]) -> Recipe:
-    """Return the preset's recipe with the user's changes; one budget given replaces the other."""
+    """Return the preset's recipe with the user's changes; a budget in hours replaces one in steps and vice versa."""
     if changes.keys() & {"steps", "hours"}:
         changes = {"steps": None, "hours": None} | changes
     return Recipe(**(preset_recipe(preset).to_dict() | changes))
 
 
-def new_run(
+def new_training(
     out: Path,
     recipe: Recipe,
     preset: str,
@@ -68,11 +71,11 @@ def new_run(
     dropout: float | None,
     stochastic_depth: float | None,
     init: str | None = None,
-) -> "Run":
-    """Return the run that the options describe."""
-    from alice.training.folder import Run
+) -> "Training":
+    """Return the training that the options describe."""
+    from alice.training.folder import Training
 
     changes = given({"dropout": dropout, "stochastic_depth": stochastic_depth})
     symbols = ALPHABETS[alphabet or "english"].symbols
-    model = model_config(preset, variant or "base", symbols=symbols, **changes)
-    return Run(model, recipe, data or QUOTES, out, text_column, init)
+    model = model_config(preset, variant or DEFAULT_VARIANT, symbols=symbols, **changes)
+    return Training(model, recipe, data or QUOTES, out, text_column, init)

@@ -1,4 +1,4 @@
-"""What a training shows: one live screen on a terminal, a line now and then elsewhere."""
+"""The progress of a training: a live screen on a terminal, a line now and then elsewhere."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -16,29 +16,31 @@ from rich.text import Text
 from alice.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from alice.training.folder import Run
+    from alice.training.folder import Training
 
 SECONDS_BETWEEN_LINES = 30
 
 
 def is_first_process() -> bool:
-    """Say whether this is the one of several processes that speaks."""
+    """Return whether this is the process that prints, if there are several."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def train_on_screen(run: "Run", *, resume: bool, cpu: bool, track: tuple[str, ...], stop: Callable[[], bool]) -> bool:
-    """Carry out a run, showing how it goes; return whether its budget was used up."""
-    from alice.training import setup as training
+def train_on_screen(
+    training: "Training", *, resume: bool, device: str | None, track: tuple[str, ...], stop: Callable[[], bool]
+) -> bool:
+    """Carry out a training and show its progress; return whether its budget was used up."""
+    from alice.training.setup import train
 
-    screen = TrainScreen(run.recipe, Console(stderr=True, quiet=not is_first_process()))
+    screen = TrainScreen(training.recipe, Console(stderr=True, quiet=not is_first_process()))
     with screen.shown():
-        return training.train(
-            run, resume=resume, cpu=cpu, trackers=track, report=screen.report, say=screen.say, stop=stop
+        return train(
+            training, resume=resume, device=device, trackers=track, report=screen.report, say=screen.say, stop=stop
         )
 
 
 class TrainScreen:
-    """Gathers the rows of a run and draws the latest of each number."""
+    """Collects the rows of the log and shows the latest value of each number."""
 
     def __init__(self, recipe: Recipe, console: Console) -> None:
         self.recipe, self.console = recipe, console
@@ -51,7 +53,7 @@ class TrainScreen:
 
     @contextmanager
     def shown(self) -> Iterator["TrainScreen"]:
-        """Draw live while the context lasts, if there is a terminal."""
+        """Update live during the block, if there is a terminal."""
         if not self.console.is_terminal:
             yield self
             return
@@ -59,7 +61,7 @@ class TrainScreen:
             yield self
 
     def say(self, line: str) -> None:
-        """Note what the trainer has decided."""
+        """Show a decision of the trainer."""
         self.notes.append(line)
         if self._live is None:
             self.console.print(line, highlight=False, soft_wrap=True)
@@ -67,7 +69,7 @@ class TrainScreen:
             self._live.update(self.render())
 
     def report(self, row: dict[str, Any]) -> None:
-        """Take in a row of the log."""
+        """Show a row of the log."""
         self._first = self._first or row
         self.ser = row.get("ser", self.ser)
         self.row |= {name: value for name, value in row.items() if name != "ser"}
@@ -96,7 +98,7 @@ class TrainScreen:
             return [("step", "starting")]
         row, recipe = self.row, self.recipe
         used = recipe.progress(row["step"], row["seconds"])
-        # From what this process has seen itself: a resumed run may be on a faster machine than its first part.
+        # Measured in this process only: a resumed training may be on a faster machine than before.
         steps, seconds = row["step"] - self._first["step"], row["seconds"] - self._first["seconds"]
         tokens = row["tokens"] - self._first["tokens"]
         numbers = [

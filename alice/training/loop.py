@@ -1,4 +1,4 @@
-"""The training loop: one process or many through accelerate, saved so that nothing is lost, resumed bit for bit."""
+"""The training loop, in one process or several through accelerate: saves atomically and resumes bit for bit."""
 
 import math
 import time
@@ -19,23 +19,23 @@ from alice.model import Alice
 from alice.model.flops import training_flops
 from alice.solving.evaluate import score
 from alice.text.batches import Batch, Batches, BatchStream
-from alice.training import optimizer, schedule
-from alice.training.log import MetricsLog
+from alice.training import optimizer
+from alice.training.folder import MetricsLog
 from alice.training.loss import Objective
-from alice.training.recipe import Recipe
+from alice.training.recipe import Recipe, rate_factor
 from alice.training.state import STATE, Counters, TrainingState, restore_rng, rng_tensors
 
 Row = dict[str, Any]
 
 
 def _flat(row: Row) -> dict[str, float]:
-    """Return a row as trackers want it, numbers only: the error rates as `ser/<part>`."""
+    """Return a row as flat numbers for trackers, the error rates as `ser/<part>`."""
     numbers = {name: value for name, value in row.items() if name != "ser"}
     return numbers | {f"ser/{part}": rate for part, rate in row.get("ser", {}).items()}
 
 
 class Trainer:
-    """Trains one model in one run folder."""
+    """Trains one model in one training folder."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Trainer:
         self.cores = threads * accelerator.num_processes
 
     def resume(self) -> None:
-        """Go on from the state in the run folder."""
+        """Load the state in the training folder."""
         state = TrainingState.read(self.folder)
         check_fit(state.group("weights"), self.model.state_dict(), where=str(self.folder / STATE))
         self.model.load_state_dict(state.group("weights"))
@@ -68,15 +68,15 @@ class Trainer:
         if self.average is not None:
             self.average.load_state_dict(state.group("ema"))
         self.counters = state.counters
-        self._restore_dice(state)
+        self._restore_rng(state)
 
     def fit(self, stop: Callable[[], bool] = lambda: False) -> bool:
-        """Train until the budget is used or `stop` says so; return whether the budget was used."""
+        """Train until the budget is used up or `stop` returns true after a step; return whether it was used up."""
         log = MetricsLog(self.folder, resume_at=self.counters.step) if self.accelerator.is_main_process else None
         batches = self.stream.start(self.counters.step)
-        batches = chain([next(batches)], batches)  # reading the corpus is not part of the training time
+        batches = chain([next(batches)], batches)  # reading the corpus does not count as training time
         begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
-        stopped = self._agree(self.counters.seconds, stop())
+        stopped = False
         while not (finished := self._progress() >= 1) and not stopped:
             row = self._step(next(batches))
             stopped = self._agree(time.monotonic() - begun, stop())
@@ -92,8 +92,8 @@ class Trainer:
         return finished
 
     def save(self) -> None:
-        """Write the state to go on from, then the checkpoint to use."""
-        dice = self._all_dice()  # every process takes part in this
+        """Write the state to resume from, then the checkpoint."""
+        rng = self._all_rng()  # every process must call this
         counters = replace(self.counters, loss_sum=self._over_processes(self.counters.loss_sum))
         if not self.accelerator.is_main_process:
             return
@@ -101,14 +101,14 @@ class Trainer:
             "weights": self.model.state_dict(),
             "optimizer": optimizer.state_tensors(self.optimizer, self.names),
             "ema": self.average.state_dict() if self.average is not None else {},
-            "rng": dice,
+            "rng": rng,
         }
         tensors = {f"{group}/{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
         TrainingState(counters, tensors).write(self.folder)
         self.best().save_pretrained(self.folder)
 
     def best(self) -> Alice:
-        """Return the model that is worth keeping: the average of the weights if there is one."""
+        """Return the model to keep: the moving average of the weights if there is one."""
         return self.model if self.average is None else cast(Alice, self.average.module)
 
     def _average(self) -> AveragedModel:
@@ -118,8 +118,8 @@ class Trainer:
         return self.recipe.progress(self.counters.step, self.counters.seconds)
 
     def _step(self, batch: Batch) -> Row:
-        """Train on one batch, each process on its share; return what happened."""
-        factor = schedule.factor(
+        """Train on one batch, each process on its share; return learning rate and gradient norm."""
+        factor = rate_factor(
             self.recipe.schedule,
             step=self.counters.step,
             progress=self._progress(),
@@ -130,7 +130,7 @@ class Trainer:
         tokens = int(batch.mask.sum())
         loss_sum = self._backward(batch, tokens)
         norm = self._clip()
-        self._check_finite("gradient", norm)  # before it reaches the weights, and so a checkpoint
+        self._check_finite("gradient", norm)  # before it reaches the weights
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.average is not None:
@@ -143,24 +143,24 @@ class Trainer:
         return {"lr": self.recipe.lr * factor, "gradient_norm": norm}
 
     def _backward(self, batch: Batch, tokens: int) -> float:
-        """Add up the gradient of the mean loss over the whole batch; return the summed loss of this process's share."""
+        """Accumulate the gradient of the mean loss over the batch; return the summed loss of this process's share."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         share, weight = batch.share(rank, world), 1.0
-        if len(share) == 0:  # fewer texts than processes: take part in the exchange with nothing to say
+        if len(share) == 0:  # fewer texts than processes: contribute zero to the exchange
             share, weight = batch.share(0, len(batch)), 0.0
         share = share.to(self.accelerator.device)
         with self.accelerator.autocast():
             loss = weight * self.objective(share.cipher_ids, share.plain_ids)
         value = float(loss.detach())
         self._check_finite("loss", value)
-        self.accelerator.backward(loss * (world / tokens))  # the exchange averages over processes
+        self.accelerator.backward(loss * (world / tokens))  # gradients are averaged over processes
         return value
 
     def _check_finite(self, what: str, value: float) -> None:
         if not math.isfinite(value):
             raise AliceError(
                 f"the {what} became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} "
-                "is whole: resume from it, or start a new run with a lower learning rate"
+                "is intact: resume from it, or start a new training with a lower learning rate"
             )
 
     def _clip(self) -> float:
@@ -168,40 +168,40 @@ class Trainer:
         return float(self.accelerator.clip_grad_norm_(self.model.parameters(), limit))
 
     def _rows(self, row: Row) -> list[Row]:
-        """Return the lines that this step adds to the log."""
+        """Return the rows that this step adds to the log."""
         step, recipe = self.counters.step, self.recipe
         last = self._progress() >= 1
         rows = []
         if step % recipe.log_every == 0 or last:
-            rows.append({**self._where(), "loss": self._mean_loss(), **row})
+            rows.append({**self._position(), "loss": self._mean_loss(), **row})
         if step % recipe.eval_every == 0 or last:
             rows += self._validate()
         return rows
 
     def _mean_loss(self) -> float:
-        """Return the loss per character since the last line, over all processes."""
+        """Return the loss per character since the last row, over all processes."""
         c = self.counters
         mean = self._over_processes(c.loss_sum) / c.loss_tokens
         c.loss_sum, c.loss_tokens = 0.0, 0
         return mean
 
-    def _where(self) -> Row:
+    def _position(self) -> Row:
         c = self.counters
         return {"step": c.step, "tokens": c.tokens, "flops": c.flops, "seconds": round(c.seconds, 3)}
 
     def _validate(self) -> list[Row]:
-        """Measure on held-out texts, in the first process alone."""
+        """Measure on held-out texts, in the first process only."""
         if not self.accelerator.is_main_process:
             return []
         model = self.best().eval()
         rates = score(model, self.validation).means()
         self.model.train()
-        return [{**self._where(), "ser": rates}]
+        return [{**self._position(), "ser": rates}]
 
     def _agree(self, seconds: float, stop: bool) -> bool:
-        """Take the first process's clock for everybody's, and say whether any process was asked to stop.
+        """Set the clock of every process to the first one's; return whether any process was asked to stop.
 
-        Budget, learning rate and end of the loop follow from the clock, and must be the same everywhere.
+        Budget, learning rate and end of the loop depend on the clock and must be the same in all processes.
         """
         if self.accelerator.num_processes > 1:
             seconds = self._over_processes(seconds if self.accelerator.is_main_process else 0.0)
@@ -217,23 +217,23 @@ class Trainer:
         tensor = torch.tensor(value, dtype=torch.float64, device=self.accelerator.device)
         return float(self.accelerator.reduce(tensor, reduction="sum"))
 
-    def _all_dice(self) -> dict[str, Tensor]:
-        """Return the state of every process's dice as `<process>/<device>`."""
+    def _all_rng(self) -> dict[str, Tensor]:
+        """Return the RNG state of every process as `<process>/<device>`."""
         own = rng_tensors(self.accelerator.device)
         if self.accelerator.num_processes == 1:
             return {f"0/{name}": state for name, state in own.items()}
-        everybody = {
+        gathered = {
             name: self.accelerator.gather(state[None].to(self.accelerator.device)) for name, state in own.items()
         }
-        return {f"{rank}/{name}": state for name, states in everybody.items() for rank, state in enumerate(states)}
+        return {f"{rank}/{name}": state for name, states in gathered.items() for rank, state in enumerate(states)}
 
-    def _restore_dice(self, state: TrainingState) -> None:
+    def _restore_rng(self, state: TrainingState) -> None:
         rank, device = self.accelerator.process_index, self.accelerator.device
         if not self.accelerator.is_main_process:
-            self.counters.loss_sum = 0.0  # the sum of all processes is with the first
+            self.counters.loss_sum = 0.0  # the first process holds the sum over all
         own = state.group(f"rng/{rank}")
         known = {name.partition("/")[0] for name in state.group("rng")}
         if len(known) == self.accelerator.num_processes:
             restore_rng({name: value.cpu() for name, value in own.items()}, device)
-        else:  # another number of processes than before: nothing to go on from, but let no two draw the same
+        else:  # the number of processes changed, so there is no state to restore; give each process its own seed
             torch.manual_seed(hash((self.recipe.seed, rank, self.counters.step)))

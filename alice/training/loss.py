@@ -1,4 +1,4 @@
-"""The training loss: negative log-likelihood of the plaintext, every character counted, padding left out."""
+"""The training loss: negative log-likelihood of every character of the plaintext, ignoring padding."""
 
 from torch import Tensor, nn
 
@@ -9,8 +9,8 @@ from alice.text.alphabet import PAD
 def token_losses(model: Alice, cipher_ids: Tensor, plain_ids: Tensor) -> Tensor:
     """Return the loss of each character of a batch, (batch, pos) twice -> (characters,).
 
-    The table over symbols is normalised once, then each character looks up its own entry: cheaper than a softmax at
-    every position and the same number.
+    The table over symbols is normalised once and each character looks up its entry, which is cheaper than a softmax at
+    every position and gives the same value.
     """
     log_probs = model.log_probabilities(model.resid(cipher_ids), cipher_ids)
     text, position = (cipher_ids != PAD).nonzero(as_tuple=True)

@@ -1,23 +1,34 @@
-"""Optimizers by recipe, and their state as plain tensors under the names of the weights."""
+"""The optimizers: AdamW, or Muon for the matrices of the blocks, built from a recipe; their state as plain tensors.
 
-from collections.abc import Mapping
+Muon (Jordan et al. 2024) steps along the nearest orthogonal matrix, so that every direction moves equally far. The Muon
+of PyTorch orthogonalises in bf16, which is very slow on a CPU without bf16 units. Ours works in the precision of the
+weights and processes all matrices of one shape together.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from alice.errors import AliceError
-from alice.training.muon import Muon
 from alice.training.recipe import Recipe
 
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Coefficients of the quintic iteration; its authors chose them to raise small singular values fast, not to reach 1."""
+ITERATIONS = 5
+MOMENTUM = 0.95
+ADAMW_RMS = 0.2
+"""Typical root mean square of the entries of an AdamW step; Muon's steps are scaled to it."""
 PIECES = {"qkv": 3, "out": 1, "gate_up": 2, "down": 1}
-"""Matrices of a block, by the last part of their names, and how many each is made of."""
+"""Weights of a block that Muon takes, by the last part of their names, and how many matrices each one stacks."""
 
 
 def build(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """Return AdamW, with Muon for the matrices of the blocks if the recipe gives it a rate.
+    """Return AdamW, with Muon for the matrices of the blocks if the recipe sets `muon_lr`.
 
-    Weight decay is for matrices alone: norms, biases, embeddings and queries are spared. A group knows its `peak` rate.
+    Only matrices have weight decay, not norms, biases, embeddings and queries. Each group stores its `peak` rate.
     """
     groups: dict[tuple[bool, int], list[nn.Parameter]] = {}
     for name, weight in model.named_parameters():
@@ -43,13 +54,13 @@ def _group(recipe: Recipe, weights: list[nn.Parameter], decayed: bool, pieces: i
 
 
 def set_rate(optimizer: torch.optim.Optimizer, factor: float) -> None:
-    """Set every learning rate to a share of its peak."""
+    """Set every learning rate to a fraction of its peak."""
     for group in optimizer.param_groups:
         group["lr"] = group["peak"] * factor
 
 
 def state_tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str]) -> dict[str, Tensor]:
-    """Return what the optimizer remembers as `<weight>/<quantity>` tensors."""
+    """Return the optimizer's state as tensors named `<weight>/<quantity>`."""
     return {
         f"{names[weight]}/{quantity}": torch.as_tensor(value)
         for weight, memory in optimizer.state.items()
@@ -60,11 +71,65 @@ def state_tensors(optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str])
 def load_state_tensors(
     optimizer: torch.optim.Optimizer, names: Mapping[Tensor, str], tensors: Mapping[str, Tensor]
 ) -> None:
-    """Put back what `state_tensors` returned."""
+    """Restore what `state_tensors` returned."""
     weights = {name: weight for weight, name in names.items()}
     for key, value in tensors.items():
         name, _, quantity = key.rpartition("/")
         if name not in weights:
-            raise AliceError(f"the training state has an entry for {name!r}, which this model lacks; start a new run")
+            raise AliceError(
+                f"the training state has an entry for {name!r}, which this model does not have; start a new training"
+            )
         # AdamW keeps its step counter on the CPU whatever the device of the weights, unless fused.
         optimizer.state[weights[name]][quantity] = value.to(weights[name].device)
+
+
+class Muon(torch.optim.AdamW):
+    """AdamW, except for groups with a number of `pieces`, whose matrices take Muon's steps."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            if "pieces" in group:
+                self._step_matrices(group)
+        super().step()
+        return loss
+
+    def _step_matrices(self, group: dict[str, Any]) -> None:
+        """Update the matrices of a group and remove their gradients, so that AdamW skips them."""
+        alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        for weight in group["params"]:
+            if weight.grad is not None:
+                pieces = self._direction(weight, weight.grad).view(group["pieces"], -1, weight.shape[-1])
+                alike[pieces.shape].append((weight, pieces))
+                weight.grad = None
+        for shape, moved in alike.items():
+            steps = orthogonalised(torch.cat([pieces for _, pieces in moved])).split(group["pieces"])
+            length = group["lr"] * ADAMW_RMS * max(shape[1:]) ** 0.5
+            for (weight, _), step in zip(moved, steps, strict=True):
+                weight.mul_(1 - group["lr"] * group["weight_decay"])
+                weight.add_(step.reshape(weight.shape), alpha=-length)
+
+    def _direction(self, weight: Tensor, gradient: Tensor) -> Tensor:
+        """Return the gradient with Nesterov momentum."""
+        memory = self.state[weight]
+        if "momentum" not in memory:
+            memory["momentum"] = torch.zeros_like(weight)
+        memory["momentum"].lerp_(gradient, 1 - MOMENTUM)
+        return gradient.lerp(memory["momentum"], MOMENTUM)
+
+
+def orthogonalised(matrices: Tensor) -> Tensor:
+    """Return matrices, (n, rows, columns), with all singular values moved to between about 0.7 and 1.2."""
+    a, b, c = COEFFICIENTS
+    tall = matrices.shape[-2] > matrices.shape[-1]
+    wide = matrices.mT if tall else matrices
+    wide = wide / wide.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
+    for _ in range(ITERATIONS):
+        gram = wide @ wide.mT
+        wide = torch.baddbmm(wide, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), wide, beta=a)
+    return wide.mT if tall else wide

@@ -1,7 +1,7 @@
-"""Which arithmetic is fastest here: found out by trying, in a process of its own.
+"""Measures in a separate process whether bf16 or fp32 is faster on this machine.
 
-A name says little: bf16 is many times faster than fp32 on one CPU, thirty times slower on the next, and on a virtual
-machine that hides its matrix units the first bf16 product ends the process with an illegal instruction.
+The type of CPU does not tell: bf16 can be many times faster than fp32 or thirty times slower, and on a virtual machine
+that hides its matrix units the first bf16 product kills the process with an illegal instruction.
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from alice.model.config import ModelConfig
 
 ENOUGH_FASTER = 1.3
-"""How much faster bf16 must be to be worth its rounding."""
+"""Speed-up from which bf16 is worth its rounding."""
 
 _TRIAL = """
 import json, sys, time, torch
@@ -29,14 +29,14 @@ print(json.dumps(2 * rows * inner * columns / best / 1e9))
 
 @dataclass(frozen=True)
 class Choice:
-    """The precision to train in, and the sentence that says why."""
+    """The precision to train in, and the reason as a sentence."""
 
     precision: str
     reason: str
 
 
 def choose(config: ModelConfig, device: str, tokens: int) -> Choice:
-    """Multiply matrices of the model's own shape in fp32 and bf16 and take the faster."""
+    """Multiply matrices of the model's shapes in fp32 and bf16 and choose the faster one."""
     rates = {kind: _rate(kind, device, tokens, config) for kind in ("fp32", "bf16")}
     fp32, bf16 = rates["fp32"], rates["bf16"]
     if bf16 is None or fp32 is None:
@@ -44,11 +44,11 @@ def choose(config: ModelConfig, device: str, tokens: int) -> Choice:
     measured = f"bf16 runs at {bf16:.0f} GFLOP/s and fp32 at {fp32:.0f}"
     if bf16 >= ENOUGH_FASTER * fp32:
         return Choice("bf16", f"{measured} on this machine")
-    return Choice("fp32", f"{measured} on this machine, and bf16 must be {ENOUGH_FASTER} times faster to pay")
+    return Choice("fp32", f"{measured} on this machine, and bf16 must be {ENOUGH_FASTER} times faster to be chosen")
 
 
 def _rate(kind: str, device: str, tokens: int, config: ModelConfig) -> float | None:
-    """Return GFLOP/s of one product, or None if the process that tried it died or hung."""
+    """Return the GFLOP/s of one product, or None if the process crashed or hung."""
     shape = [str(tokens), str(config.d_model), str(2 * config.d_mlp)]
     command = [sys.executable, "-c", _TRIAL, kind, device, *shape]
     try:

@@ -1,4 +1,4 @@
-"""Named sizes and recipes: the paper's six models, and two of ours that train on a CPU."""
+"""Named sizes and recipes: the paper's six models, and two smaller ones that train on a CPU."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from alice.training.recipe import Recipe
 
 @dataclass(frozen=True)
 class Size:
-    """One column of the paper's table of sizes, or of ours."""
+    """Size of a model, as in the paper's table of sizes."""
 
     d_model: int
     n_layers: int
@@ -32,10 +32,10 @@ CPU_SIZES = {
 }
 PRESETS = (*CPU_SIZES, *PAPER_SIZES)
 
-# Dropout and stochastic depth are not in the paper but in its authors' code.
+# Dropout and stochastic depth are from the authors' code, not from the paper.
 _PAPER_EXTRAS = {"dropout": 0.1, "stochastic_depth": 0.1}
-# Sharper and with the same noise-to-temperature ratio as the paper's head; with their skips the variants learn as fast
-# as base, while the paper's queries must first find their own symbol, which nothing rewards as long as little is known.
+# A lower temperature with the paper's noise-to-temperature ratio. With the skips the variants learn as fast as base;
+# without them the queries must first learn to find their own symbol, which the loss hardly rewards early in training.
 _CPU_EXTRAS = {
     "init_std": 0.04,
     "cross_skip": True,
@@ -72,7 +72,7 @@ def model_config(preset: str, variant: Variant = "base", **overrides: Any) -> Mo
 
 
 def recipe(preset: str) -> Recipe:
-    """Return how a preset is trained unless told otherwise."""
+    """Return the default recipe of a preset."""
     _find(preset)
     return CPU_RECIPE if preset in CPU_SIZES else PAPER_RECIPE
 

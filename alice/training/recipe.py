@@ -1,15 +1,15 @@
-"""How a model is trained: every number of a run but the architecture, checked on construction."""
+"""How a model is trained: every setting of a training except the architecture, and its learning rate schedule."""
 
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from alice.errors import AliceError, nearest
-from alice.training.schedule import SCHEDULES, Schedule
 
 Precision = Literal["auto", "fp32", "bf16"]
 Compile = Literal["auto", "yes", "no"]
-
+Schedule = Literal["constant", "cosine", "wsd"]
+SCHEDULES: tuple[str, ...] = get_args(Schedule)
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
 _POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
@@ -17,7 +17,7 @@ _AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
     ("steps", "warmup_steps", "batch_texts", "batch_tokens", "max_length", "log_every", "eval_every", "eval_texts"),
     10**9,
 )
-"""Seeds that NumPy knows, keys that memory holds, and what no machine would come to the end of."""
+"""Limits: the seeds NumPy accepts, the keys that fit into memory, and numbers far beyond any training."""
 _NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
@@ -31,34 +31,34 @@ class Recipe:
 
     steps: int | None = _field(None, "Budget in steps; give this or --hours.")
     hours: float | None = _field(None, "Budget in hours of training, over all resumed parts together.")
-    batch_texts: int | None = _field(None, "Texts in a batch at most.")
-    batch_tokens: int | None = _field(4096, "Characters in a batch at most, padding counted.")
+    batch_texts: int | None = _field(None, "Maximum number of texts in a batch.")
+    batch_tokens: int | None = _field(4096, "Maximum number of characters in a batch, including padding.")
     lr: float = _field(1e-4, "Peak learning rate.")
-    muon_lr: float = _field(0.0, "Peak learning rate of Muon for the matrices of the blocks; 0 for AdamW on all.")
-    schedule: Schedule = _field("constant", "Learning rate over the run; wsd is warm-up, stable, decay.")
+    muon_lr: float = _field(0.0, "Peak learning rate of Muon for the matrices of the blocks; 0 uses AdamW for all.")
+    schedule: Schedule = _field("constant", "Learning rate schedule; wsd is warm-up, stable, decay.")
     warmup_steps: int = _field(0, "Steps of linear warm-up.")
     decay_share: float = _field(0.5, "Share of the budget over which wsd decays.")
-    weight_decay: float = _field(0.1, "Weight decay, not on norms and embeddings.")
+    weight_decay: float = _field(0.1, "Weight decay; norms and embeddings have none.")
     beta1: float = _field(0.9, "AdamW's first beta.")
     beta2: float = _field(0.95, "AdamW's second beta.")
     eps: float = _field(1e-5, "AdamW's epsilon.")
-    clip: float = _field(1.0, "Largest norm of the gradient; 0 for no limit.")
+    clip: float = _field(1.0, "Maximum norm of the gradient; 0 for no limit.")
     ema: float = _field(
-        0.0, "Decay per step of a moving average of the weights, which is then what is kept; 0 for none."
+        0.0, "Decay per step of a moving average of the weights, which becomes the checkpoint; 0 for no average."
     )
-    cipher_pool: int | None = _field(None, "Train on a fixed pool of so many keys instead of fresh ones.")
+    cipher_pool: int | None = _field(None, "Train on a fixed pool of this many keys, not a fresh key for every text.")
     max_length: int = _field(300, "Longest text to train on.")
-    seed: int = _field(0, "Seed of weights, keys and order of texts.")
-    precision: Precision = _field("auto", "Arithmetic; auto measures which is faster here.")
-    compile: Compile = _field("auto", "Compile the blocks; auto does so for long runs where a compiler is found.")
+    seed: int = _field(0, "Seed of weights, keys and the order of texts.")
+    precision: Precision = _field("auto", "Number format; auto measures which is faster on this machine.")
+    compile: Compile = _field("auto", "Compile the blocks; auto does so for long trainings if there is a compiler.")
     log_every: int = _field(10, "Steps between lines of metrics.jsonl.")
     eval_every: int = _field(500, "Steps between measurements on held-out texts.")
-    eval_texts: int = _field(500, "Held-out texts to measure on.")
+    eval_texts: int = _field(500, "Number of held-out texts to measure on.")
     save_minutes: float = _field(10.0, "Minutes between checkpoints.")
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.hours is None):
-            raise AliceError("a run needs one budget; give either steps or hours")
+            raise AliceError("a training needs one budget; give either steps or hours")
         if self.batch_texts is None and self.batch_tokens is None:
             raise AliceError("a batch needs a limit; give batch_texts or batch_tokens")
         if self.schedule not in SCHEDULES:
@@ -73,7 +73,7 @@ class Recipe:
                 raise AliceError(f"{name}={getattr(self, name)} must be 0 or more and finite")
         for name, most in _AT_MOST.items():
             if (value := getattr(self, name)) is not None and value > most:
-                raise AliceError(f"{name}={value} is too much; {most:,} is the most")
+                raise AliceError(f"{name}={value} is too large; the maximum is {most:,}")
         for name in ("ema", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
@@ -94,9 +94,31 @@ class Recipe:
         try:
             return cls(**values)
         except TypeError as error:
-            raise AliceError(f"{where}: a value has the wrong type ({error}); start a new run") from error
+            raise AliceError(f"{where}: a value has the wrong type ({error}); start a new training") from error
 
     def progress(self, step: int, seconds: float) -> float:
-        """Return the share of the budget that is used, 0 to 1."""
+        """Return the share of the budget that has been used, 0 to 1."""
         used = step / self.steps if self.steps is not None else seconds / 3600 / (self.hours or 1)
         return min(1.0, used)
+
+
+def rate_factor(
+    schedule: Schedule, *, step: int, progress: float, warmup_steps: int = 0, decay_share: float = 0.5
+) -> float:
+    """Return the factor, 0 to 1, by which the peak learning rate is multiplied.
+
+    Args:
+        schedule: constant; cosine to zero; or warm-up, stable, then linear decay to zero (wsd).
+        step: number of the step, from 0.
+        progress: share of the budget used so far, 0 to 1, in steps or in time; decay ends exactly with the budget.
+        warmup_steps: steps of linear warm-up.
+        decay_share: share of the budget over which wsd decays.
+
+    """
+    warmup = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
+    left = max(0.0, 1.0 - progress)
+    if schedule == "cosine":
+        return warmup * 0.5 * (1 - math.cos(math.pi * left))
+    if schedule == "wsd":
+        return warmup * min(1.0, left / decay_share)
+    return warmup

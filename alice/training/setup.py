@@ -1,4 +1,4 @@
-"""Sets a run up: the folder, the data, the precision, the processes; then hands over to the trainer."""
+"""Sets up a training (folder, data, precision, processes) and carries it out."""
 
 import shutil
 import time
@@ -14,50 +14,64 @@ from accelerate.utils import broadcast, set_seed
 
 from alice.errors import AliceError
 from alice.model import Alice
+from alice.model.device import choose_device
 from alice.model.layers import Block
 from alice.text.alphabet import Alphabet
-from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource
+from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource, text_keys
 from alice.text.cipher import key_pool
 from alice.text.corpus import Corpus, open_corpus
 from alice.text.split import select
 from alice.training import precision
-from alice.training.folder import Run
+from alice.training.folder import Training
 from alice.training.loop import Row, Trainer
 from alice.training.recipe import Recipe
 from alice.training.state import STATE
 from alice.training.warm_start import start_from
 
-LONG_RUN_STEPS, LONG_RUN_HOURS = 500, 0.1
-"""From here on the half minute that compiling takes is won back."""
-VALIDATION_SEED = 1_000_003
+LONG_STEPS, LONG_HOURS = 500, 0.1
+"""Budget from which compiling saves more than the half minute that it takes."""
+VALIDATION_SEED = 0
+"""Seed of the validation keys, the default of `alice-interp evaluate`."""
 SECONDS_TO_SETTLE = 0.5
 
 
 def train(
-    run: Run,
+    training: Training,
     *,
     resume: bool = False,
-    cpu: bool = False,
+    device: torch.device | str | None = None,
     trackers: Iterable[str] = (),
     report: Callable[[Row], None] = lambda row: None,
     say: Callable[[str], None] = lambda line: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Carry out a run; return whether its budget was used up."""
+    """Carry out a training; return whether its budget was used up.
+
+    Args:
+        training: what to train and where.
+        resume: whether to continue the training in the folder.
+        device: where to compute; the accelerator if there is one. Under a launcher each process takes its own.
+        trackers: services to log to as well.
+        report: called with every row of the log.
+        say: called with a sentence about each decision.
+        stop: called after each step; true saves and stops.
+
+    """
     if not resume:
-        run.check_new()
+        training.check_new()
     _check_trackers(trackers)
-    alphabet, longest = Alphabet(run.model.symbols), run.recipe.max_length
-    corpus = open_corpus(run.data, alphabet=alphabet, max_length=longest, text_column=run.text_column)
-    validation = validation_batches(corpus, run.recipe)
-    run = _decide(run, PartialState(cpu=cpu), say)
-    with run.claimed(new=not resume) if PartialState().is_main_process else nullcontext():
-        if PartialState().is_main_process:
-            run.describe()
-        accelerator = _accelerator(run, cpu, list(trackers))
-        trainer = _trainer(run, corpus, validation, accelerator, resume=resume, report=report, say=say)
+    alphabet, longest = Alphabet(training.model.symbols), training.recipe.max_length
+    corpus = open_corpus(training.data, alphabet=alphabet, max_length=longest, text_column=training.text_column)
+    validation = validation_batches(corpus, training.recipe)
+    state = _processes(choose_device(device))
+    training = _decide(training, state, say)
+    with training.claimed(new=not resume) if state.is_main_process else nullcontext():
+        if state.is_main_process:
+            training.describe()
+        accelerator = _accelerator(training, list(trackers))
+        trainer = _trainer(training, corpus, validation, accelerator, resume=resume, report=report, say=say)
         trainer.save()
-        if run.recipe.compile == "yes":
+        if training.recipe.compile == "yes":
             compile_blocks(trainer.model)
         finished = trainer.fit(stop)
         _end(accelerator)
@@ -65,10 +79,10 @@ def train(
 
 
 def _end(accelerator: Accelerator) -> None:
-    """End trackers and the group of processes, in all of them together.
+    """End the trackers and the process group, in all processes together.
 
-    Threads that exchanged gradients free their tensors only after the exchange is over, and they need Python for that:
-    they would abort a program that has ended meanwhile.
+    The threads that exchanged gradients free their tensors a little later and need the Python interpreter for that;
+    they would abort a program that has already ended.
     """
     accelerator.wait_for_everyone()
     if accelerator.num_processes > 1:
@@ -77,7 +91,7 @@ def _end(accelerator: Accelerator) -> None:
 
 
 def _trainer(
-    run: Run,
+    training: Training,
     corpus: Corpus,
     validation: Batches,
     accelerator: Accelerator,
@@ -86,23 +100,23 @@ def _trainer(
     report: Callable[[Row], None],
     say: Callable[[str], None],
 ) -> Trainer:
-    """Return a trainer at the point where the run starts or goes on."""
-    set_seed(run.recipe.seed)
-    going_on = resume and (run.folder / STATE).exists()  # a run that died at once starts over
-    model = Alice(run.model)
-    if run.init is not None and not going_on:
-        say(start_from(model, run.init))
+    """Return a trainer at the point where the training starts or resumes."""
+    set_seed(training.recipe.seed)
+    resume = resume and (training.folder / STATE).exists()  # if it was killed before its first checkpoint, start over
+    model = Alice(training.model)
+    if training.init is not None and not resume:
+        say(start_from(model, training.init))
     trainer = Trainer(
         model,
-        run.recipe,
-        stream=training_stream(corpus, run.recipe),
+        training.recipe,
+        stream=training_stream(corpus, training.recipe),
         validation=validation,
-        folder=run.folder,
+        folder=training.folder,
         accelerator=accelerator,
         report=report,
     )
-    torch.manual_seed(run.recipe.seed + accelerator.process_index)  # different noise in every process
-    if going_on:
+    torch.manual_seed(training.recipe.seed + accelerator.process_index)  # different noise in every process
+    if resume:
         trainer.resume()
         say(f"resuming at step {trainer.counters.step}")
     return trainer
@@ -121,66 +135,74 @@ def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
 
 
 def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
-    """Return the held-out texts that a run measures itself on, under keys that its pool does not have."""
+    """Return the held-out texts that a training measures on, under the keys of `evaluate`, never one of its pool."""
     pool = key_pool(recipe.cipher_pool, recipe.seed) if recipe.cipher_pool else None
     texts = list(islice(select(corpus, "test"), recipe.eval_texts))
     if not texts:
         raise AliceError(
-            f"{corpus.name} has no text on the test side; use a larger corpus (some hundred texts at least)"
+            f"{corpus.name} has no text on the test side; use a larger corpus (at least a few hundred texts)"
         )
     alphabet = corpus.cleaner.alphabet
-    return Batches(EncodedTexts(texts, alphabet), alphabet, seed=(VALIDATION_SEED,), keys=KeySource(excluded=pool))
+    keys = text_keys(len(texts), VALIDATION_SEED, excluded=pool)
+    return Batches(EncodedTexts(texts, alphabet), alphabet, keys=keys)
 
 
 def _check_trackers(trackers: Iterable[str]) -> None:
     for tracker in trackers:
         if find_spec(tracker) is None:
-            raise AliceError(f"--track {tracker} needs a package that is not here; run: pip install {tracker}")
+            raise AliceError(f"--track {tracker} needs a package that is not installed; run: pip install {tracker}")
 
 
-def _decide(run: Run, state: PartialState, say: Callable[[str], None]) -> Run:
-    """Settle in the first process what the recipe leaves open, and tell the others.
+def _processes(device: torch.device) -> PartialState:
+    """Set up this process, and its connection to the others, to compute on a device."""
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    return PartialState(cpu=device.type == "cpu")
 
-    What was settled is kept with the run: a resumed one must not round or compile differently.
+
+def _decide(training: Training, state: PartialState, say: Callable[[str], None]) -> Training:
+    """Replace `auto` in the recipe by a decision of the first process, the same in all of them.
+
+    The decision is saved with the training, so that a resumed one neither rounds nor compiles differently.
     """
-    recipe = run.recipe
+    recipe = training.recipe
     bf16, compiling = recipe.precision == "bf16", recipe.compile == "yes"
     if state.is_main_process:
         if recipe.precision == "auto":
-            choice = precision.choose(run.model, str(state.device), recipe.batch_tokens or 4096)
+            choice = precision.choose(training.model, str(state.device), recipe.batch_tokens or 4096)
             say(f"precision {choice.precision}: {choice.reason}")
             bf16 = choice.precision == "bf16"
         if recipe.compile == "auto":
             compiling, reason = _compiling_pays(recipe)
             say(reason)
     bf16, compiling = broadcast(torch.tensor([bf16, compiling], dtype=torch.int32, device=state.device)).bool().tolist()
-    settled = replace(recipe, precision="bf16" if bf16 else "fp32", compile="yes" if compiling else "no")
-    return replace(run, recipe=settled)
+    decided = replace(recipe, precision="bf16" if bf16 else "fp32", compile="yes" if compiling else "no")
+    return replace(training, recipe=decided)
 
 
-def _accelerator(run: Run, cpu: bool, trackers: list[str]) -> Accelerator:
+def _accelerator(training: Training, trackers: list[str]) -> Accelerator:
     accelerator = Accelerator(
-        cpu=cpu,
-        mixed_precision="bf16" if run.recipe.precision == "bf16" else "no",
+        cpu=PartialState().device.type == "cpu",
+        mixed_precision="bf16" if training.recipe.precision == "bf16" else "no",
         log_with=trackers or None,
-        project_dir=run.folder if trackers else None,
+        project_dir=training.folder if trackers else None,
     )
     if trackers:
-        accelerator.init_trackers("alice-interp", config=run.recipe.to_dict() | run.model.to_dict())
+        accelerator.init_trackers("alice-interp", config=training.recipe.to_dict() | training.model.to_dict())
     return accelerator
 
 
 def _compiling_pays(recipe: Recipe) -> tuple[bool, str]:
-    """Say whether a run is long enough to win back the time and whether there is a compiler, and say so in words."""
-    if (recipe.steps or 0) < LONG_RUN_STEPS and (recipe.hours or 0) < LONG_RUN_HOURS:
-        return False, "not compiling: the run is too short to win back the half minute that it takes"
+    """Return whether a training is long enough to compile and a compiler is there, and the reason as a sentence."""
+    if (recipe.steps or 0) < LONG_STEPS and (recipe.hours or 0) < LONG_HOURS:
+        return False, "not compiling: the training is too short to make up for the half minute that compiling takes"
     if not torch.cuda.is_available() and not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
         return False, "not compiling: there is no C++ compiler"
     return True, "compiling the blocks, which takes about half a minute"
 
 
 def compile_blocks(model: Alice) -> None:
-    """Compile every block, the hypernetwork's too, for any length of text."""
+    """Compile every block, including those of the hypernetwork, for texts of any length."""
     for module in model.modules():
         if isinstance(module, Block):
             module.compile(dynamic=True)

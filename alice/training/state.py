@@ -1,4 +1,4 @@
-"""All that a run needs to go on, in one file that is replaced as a whole."""
+"""Everything a training needs to resume, in one file that is replaced atomically."""
 
 import json
 from collections.abc import Iterator
@@ -19,18 +19,18 @@ STATE = "training-state.safetensors"
 
 @dataclass
 class Counters:
-    """How far a run has come."""
+    """How far a training has come."""
 
     step: int = 0
     """Steps done."""
     tokens: int = 0
-    """Characters seen, padding not counted."""
+    """Characters seen, excluding padding."""
     seconds: float = 0.0
-    """Time spent, over all parts of the run."""
+    """Time spent, over all parts of the training."""
     core_seconds: float = 0.0
-    """The same times the CPU cores or accelerators in use."""
+    """Time spent multiplied by the CPU cores or accelerators in use."""
     flops: float = 0.0
-    """Operations of the matrix products, forward and backward; a run begun before they were counted lacks some."""
+    """Operations of the matrix products, forward and backward; older trainings did not count them from the start."""
     loss_sum: float = 0.0
     """Loss since the last line of the log, summed over characters."""
     loss_tokens: int = 0
@@ -45,37 +45,39 @@ class TrainingState:
     tensors: dict[str, Tensor]
 
     def group(self, prefix: str) -> dict[str, Tensor]:
-        """Return the tensors of one group under their own names."""
+        """Return the tensors of one group, without the prefix in their names."""
         start = f"{prefix}/"
         return {name.removeprefix(start): tensor for name, tensor in self.tensors.items() if name.startswith(start)}
 
     def write(self, folder: Path) -> None:
-        """Replace the state of the run folder; a crash in the middle leaves the older one."""
+        """Replace the state in a training folder atomically."""
         write_tensors(folder / STATE, self.tensors, {"counters": json.dumps(asdict(self.counters))})
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the state of a run folder."""
+        """Read the state from a training folder."""
         with _opened(folder) as file:
             return cls(_counters(file), {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
 
 
 def read_counters(folder: Path) -> Counters:
-    """Read how far the run of a folder has come, and nothing else of its state."""
+    """Read only the counters of the state in a training folder."""
     with _opened(folder) as file:
         return _counters(file)
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[Any]:
-    """Open the state of a run folder; what is wrong with it is one sentence."""
+    """Open the state of a training folder; raise AliceError if it cannot be read."""
     try:
         with safe_open(folder / STATE, framework="pt") as file:
             yield file
     except FileNotFoundError as error:
-        raise AliceError(f"{folder} has no {STATE}; there is nothing to resume: start without --resume") from error
+        raise AliceError(f"{folder} has no {STATE}, so it cannot be resumed; start without --resume") from error
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        raise AliceError(f"{folder / STATE} cannot be read ({error}); start a new run from its weights") from error
+        raise AliceError(
+            f"{folder / STATE} cannot be read ({error}); start a new training from the weights, with --init {folder}"
+        ) from error
 
 
 def _counters(file: Any) -> Counters:
@@ -83,7 +85,7 @@ def _counters(file: Any) -> Counters:
 
 
 def rng_tensors(device: torch.device) -> dict[str, Tensor]:
-    """Return the state of this process's dice: the CPU's, and its accelerator's if it has one."""
+    """Return the RNG state of this process: of the CPU, and of its CUDA device if it uses one."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -91,7 +93,7 @@ def rng_tensors(device: torch.device) -> dict[str, Tensor]:
 
 
 def restore_rng(states: dict[str, Tensor], device: torch.device) -> None:
-    """Put the dice of this process back."""
+    """Restore the RNG state of this process."""
     torch.set_rng_state(states["cpu"])
     if device.type == "cuda" and "cuda" in states:
         torch.cuda.set_rng_state(states["cuda"], device)

@@ -1,15 +1,16 @@
-"""Several runs that differ in one thing, trained one after another: what is finished is skipped, the rest goes on."""
+"""Several trainings that differ in one thing, carried out in turn: finished ones are skipped, the others resumed."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from alice.checkpoint.folder import TRAINING
 from alice.errors import AliceError
-from alice.training.folder import ABOUT, BUDGET, CHANGEABLE, Run
+from alice.training.folder import BUDGET, CHANGEABLE, Training
 from alice.training.recipe import Precision
 from alice.training.state import STATE, read_counters
 
-_OF_A_RUN = {
+_FIXED = {
     "model": "another model",
     "data": "other data",
     "text_column": "another text column",
@@ -19,94 +20,95 @@ _OF_A_RUN = {
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a sweep, as it stands."""
+    """One training of a sweep and how far it has come."""
 
-    run: Run
-    """The run, as its folder has it if it was begun."""
+    training: Training
+    """The training, as its folder describes it if it has been started."""
     resume: bool = False
-    """Whether it was begun."""
+    """Whether it has been started."""
     finished: bool = False
     """Whether its budget is used up."""
     step: int = 0
-    """Steps that it has done."""
+    """Steps done."""
 
     @property
     def name(self) -> str:
-        """What it is called: the name of its folder."""
-        return self.run.folder.name
+        """Name of its folder."""
+        return self.training.folder.name
 
     def __str__(self) -> str:
         if self.finished:
             return f"{self.name}: finished, {self.step:,} steps"
-        return f"{self.name}: {f'going on from step {self.step:,}' if self.resume else 'starting'}"
+        return f"{self.name}: {f'resuming at step {self.step:,}' if self.resume else 'starting'}"
 
 
 class Train(Protocol):
-    """Trains one run."""
+    """Carries out one training."""
 
-    def __call__(self, run: Run, *, resume: bool) -> bool:
+    def __call__(self, training: Training, *, resume: bool) -> bool:
         """Return whether its budget was used up."""
 
 
-def plan(wanted: Iterable[Run], given: Collection[str]) -> list[Member]:
-    """See how far each wanted run has come; one that was begun as something else is an error.
+def plan(wanted: Iterable[Training], given: Collection[str]) -> list[Member]:
+    """Return how far each training has come; raise if one was started with other settings.
 
     Args:
-        wanted: the runs as the user now describes them.
-        given: fields of the recipe that the user gave, which may change what only bears on saving and measuring.
+        wanted: the trainings as the user describes them now.
+        given: fields of the recipe that the user gave; these may change how often a training saves and measures.
 
     """
-    return [_member(run, given) for run in wanted]
+    return [_member(training, given) for training in wanted]
 
 
 def carry_out(members: Iterable[Member], train: Train, *, say: Callable[[str], None] = lambda line: None) -> bool:
-    """Train what is not finished, in order, saying of each how it stands; return whether all of it is finished now.
+    """Carry out the trainings that are not finished, in order; return whether all are finished now.
 
-    A run that fails does not keep the others from their turn. The first run that measures which precision is faster
-    measures for all, or their curves would differ in more than one thing.
+    One that fails does not stop the others. The precision that the first training measures to be faster is used for
+    all, so that they differ in one thing only.
     """
     members = list(members)
-    settled: Precision = next((member.run.recipe.precision for member in members if member.resume), "auto")
+    decided: Precision = next((member.training.recipe.precision for member in members if member.resume), "auto")
     failed = []
     for member in members:
         say(str(member))
         if member.finished:
             continue
-        run = member.run
-        if run.recipe.precision == "auto":
-            run = replace(run, recipe=replace(run.recipe, precision=settled))
+        training = member.training
+        if training.recipe.precision == "auto":
+            training = replace(training, recipe=replace(training.recipe, precision=decided))
         try:
-            if not train(run, resume=member.resume):
+            if not train(training, resume=member.resume):
                 return False
-            settled = Run.open(run.folder, {}).recipe.precision
+            decided = Training.open(training.folder, {}).recipe.precision
         except AliceError as error:
             say(f"{member.name} failed: {error}")
             failed.append(f"{member.name} ({error})")
     if failed:
-        raise AliceError(f"{len(failed)} of {len(members)} runs failed: {'; '.join(failed)}")
+        raise AliceError(f"{len(failed)} of {len(members)} trainings failed: {'; '.join(failed)}")
     return True
 
 
-def _member(wanted: Run, given: Collection[str]) -> Member:
-    if not (wanted.folder / ABOUT).exists():
+def _member(wanted: Training, given: Collection[str]) -> Member:
+    if not (wanted.folder / TRAINING).exists():
         wanted.check_new()
         return Member(wanted)
     recipe = wanted.recipe.to_dict()
-    run = Run.open(
+    started = Training.open(
         wanted.folder,
         {name: recipe[name] for name in recipe if name not in CHANGEABLE or name in given or name in BUDGET},
     )
-    for field, what in _OF_A_RUN.items():
-        if getattr(run, field) != getattr(wanted, field):
+    for field, what in _FIXED.items():
+        if getattr(started, field) != getattr(wanted, field):
             raise AliceError(
-                f"{wanted.folder} was started with {what}; call the sweep as before, or choose another folder"
+                f"{wanted.folder} was started with {what}; repeat the sweep with its first options, "
+                "or choose another folder"
             )
-    return _how_far(run)
+    return _how_far(started)
 
 
-def _how_far(run: Run) -> Member:
-    if not (run.folder / STATE).exists():  # it died before its first checkpoint, and starts over
-        return Member(run, resume=True)
-    counters = read_counters(run.folder)
-    finished = run.recipe.progress(counters.step, counters.seconds) >= 1
-    return Member(run, resume=True, finished=finished, step=counters.step)
+def _how_far(training: Training) -> Member:
+    if not (training.folder / STATE).exists():  # killed before its first checkpoint: starts over
+        return Member(training, resume=True)
+    counters = read_counters(training.folder)
+    finished = training.recipe.progress(counters.step, counters.seconds) >= 1
+    return Member(training, resume=True, finished=finished, step=counters.step)

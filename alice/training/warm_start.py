@@ -1,6 +1,6 @@
-"""Starts a model from the weights of another, which may be of another variant: the backbone is common to all three.
+"""Initialises a model from the weights of another one, which may be of another variant with the same backbone.
 
-The other may know more symbols: the new model then takes what belongs to its own.
+If the other model has more symbols, the new one takes the rows of its own symbols.
 """
 
 import torch
@@ -12,16 +12,16 @@ from alice.model import Alice
 from alice.text.alphabet import PAD, Alphabet
 
 OWN = ("hypernet.", "head.query")
-"""Weights that only one variant has; they start afresh where the other model lacks them."""
+"""Weights that only one variant has; they keep their random initial values if the other model has none."""
 BY_SYMBOL = ("embed.weight", "hypernet.embed.weight", "hypernet.query", "head.query", "head.unembed.weight",
              "head.unembed.bias")  # fmt: skip
-"""Weights with a row for each id."""
+"""Weights with one row per id."""
 _EMBEDDING, _HYPER_EMBEDDING = "embed.weight", "hypernet.embed.weight"
 
 
 def start_from(model: Alice, checkpoint: str) -> str:
-    """Give a model the weights of a checkpoint, and say in one line which of its own it keeps."""
-    other = Alice.from_pretrained(checkpoint)
+    """Load the weights of a checkpoint into a model; return a line that says which weights stay new."""
+    other = Alice.from_pretrained(checkpoint, device="cpu")
     given, wanted = _rows_of(model.alphabet, other, checkpoint), model.state_dict()
     if _EMBEDDING in given and _HYPER_EMBEDDING in wanted:
         given[_HYPER_EMBEDDING] = given.pop(_EMBEDDING)
@@ -35,22 +35,22 @@ def start_from(model: Alice, checkpoint: str) -> str:
         model.load_state_dict(taken, strict=False)
     if "head.query" in fresh:
         model.aim_queries()
-    told = f"starting from the weights of {checkpoint}"
+    line = f"starting from the weights of {checkpoint}"
     if other.alphabet != model.alphabet:
-        told += f", of whose {len(other.alphabet.symbols)} symbols it takes {len(model.alphabet.symbols)}"
+        line += f", taking {len(model.alphabet.symbols)} of its {len(other.alphabet.symbols)} symbols"
     if fresh:
         parts = sorted({name.split(".")[0] if name.startswith("hypernet.") else name for name in fresh})
-        told += f" ({other.config.variant}); new in this model: {', '.join(parts)}"
-    return told
+        line += f" ({other.config.variant}); new in this model: {', '.join(parts)}"
+    return line
 
 
 def _rows_of(alphabet: Alphabet, other: Alice, checkpoint: str) -> dict[str, Tensor]:
-    """Return the weights of a model, those that go by symbol reduced to the symbols of an alphabet."""
+    """Return the weights of a model, with rows by symbol reduced to the symbols of an alphabet."""
     weights = other.state_dict()
     if other.alphabet == alphabet:
         return weights
     if unknown := set(alphabet.symbols) - set(other.alphabet.symbols):
         listed = " ".join(repr(symbol) for symbol in sorted(unknown))
-        raise AliceError(f"{checkpoint} reads another alphabet, without {listed}; start from one that has them")
+        raise AliceError(f"{checkpoint} has another alphabet, without {listed}; start from a checkpoint that has them")
     rows = [PAD, *other.alphabet.encode(alphabet.symbols).tolist()]
     return {name: weight[rows] if name in BY_SYMBOL else weight for name, weight in weights.items()}

@@ -5,11 +5,11 @@ import signal
 import pytest
 from click.testing import CliRunner
 from interrupting import interrupt
-from training_runs import write_corpus
+from trainings import write_corpus
 
 from alice.cli import main
 from alice.cli.signals import StopRequest, stop_on_signals
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 from alice.training.loop import Trainer
 from alice.training.state import TrainingState
 
@@ -21,7 +21,7 @@ try:
 except BaseException:
     os.abort()  # as C++ code does that gets an exception from Python while it sets itself up
 """
-MINI = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu", "--steps", "6"]
+MINI = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--device", "cpu", "--steps", "6"]
 
 
 @pytest.mark.parametrize("module", ["click", "torch"])
@@ -74,7 +74,7 @@ def test_a_training_in_its_first_step_which_compiles_ends_at_once_and_can_be_res
     assert TrainingState.read(run).counters.step == 0
     assert not list(run.glob(".*.tmp"))
     assert CliRunner().invoke(main, ["train", "--out", str(run), "--resume"]).exit_code == 0
-    assert metrics_log.read(run)[-1]["step"] == 6
+    assert read_metrics(run)[-1]["step"] == 6
 
 
 def test_a_training_past_its_first_step_ends_the_step_and_saves(train, tmp_path, monkeypatch):

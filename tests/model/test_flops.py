@@ -2,11 +2,11 @@ import pytest
 import torch
 from tiny import tiny
 from torch.utils.flop_counter import FlopCounterMode
-from training_runs import carry_out, small_run, write_corpus
+from trainings import carry_out, small_training, write_corpus
 
 from alice.model.flops import training_flops
 from alice.text.corpus import open_corpus
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 from alice.training.setup import training_stream
 
 
@@ -26,11 +26,11 @@ def test_the_hypernetwork_counts_too():
 
 
 def test_a_training_logs_the_operations_of_the_texts_it_has_read(tmp_path):
-    run = small_run(tmp_path / "run", write_corpus(tmp_path / "texts.txt"), steps=10)
+    run = small_training(tmp_path / "run", write_corpus(tmp_path / "texts.txt"), steps=10)
     carry_out(run)
     batches = training_stream(open_corpus(run.data), run.recipe).start(0)
     lengths = torch.cat([next(batches).mask.sum(1) for _ in range(10)])
-    row = metrics_log.read(run.folder)[-1]
+    row = read_metrics(run.folder)[-1]
     assert row["tokens"] == int(lengths.sum())
     assert row["flops"] == pytest.approx(training_flops(run.model, int(lengths.sum()), int(lengths.square().sum())))
     assert len(lengths.unique()) > 5

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from click.testing import CliRunner
-from training_runs import carry_out, small_run, write_corpus
+from trainings import carry_out, small_training, write_corpus
 from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
 
-FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu", "--eval-texts", "4"]
+FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--device", "cpu", "--eval-texts", "4"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Desk:
         """Write all that the commands read."""
         save_checkpoint(folder / "model")
         save_texts(folder / "texts.txt")
-        carry_out(small_run(folder / "trained", write_corpus(folder / "corpus.txt"), steps=2, eval_texts=4))
+        carry_out(small_training(folder / "trained", write_corpus(folder / "corpus.txt"), steps=2, eval_texts=4))
         return cls(folder)
 
     def command(self, name: str, out: Path) -> list[str]:

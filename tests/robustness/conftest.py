@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from robustness.commands import Desk
 from robustness.jobs import CORPUS
-from training_runs import write_corpus
+from trainings import write_corpus
 
 
 @pytest.fixture(scope="module", autouse=True)

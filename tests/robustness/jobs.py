@@ -14,8 +14,9 @@ import torch
 import torch._dynamo
 import torch.distributed.nn
 from robustness.killing import KILLS
-from training_runs import carry_out, small_run
+from trainings import carry_out, small_training
 
+from alice.checkpoint.folder import TRAINING
 from alice.plugins.conformance import tiny_context, tiny_model
 from alice.plugins.runner import run_analysis
 from alice.reports import Result
@@ -23,7 +24,7 @@ from alice.reports.archive import read_report
 from alice.reports.gallery import write_gallery
 from alice.reports.html import write_report
 from alice.reports.publish import publish
-from alice.training.folder import ABOUT, Run
+from alice.training.folder import Training
 
 CACHE, RUNS, TRAINING, CORPUS = "cache", "runs", "training", "texts.txt"
 STEPS = 12 * KILLS
@@ -51,10 +52,10 @@ def _result(sums):
 def train(place: Path) -> None:
     """Begin the training, or go on with it, saving after every step."""
     folder = place / TRAINING
-    if (folder / ABOUT).exists():
-        carry_out(Run.open(folder, {}), resume=True)
+    if (folder / TRAINING).exists():
+        carry_out(Training.open(folder, {}), resume=True)
     else:
-        carry_out(small_run(folder, place / CORPUS, steps=STEPS, save_minutes=0.0, eval_texts=4))
+        carry_out(small_training(folder, place / CORPUS, steps=STEPS, save_minutes=0.0, eval_texts=4))
 
 
 def analyse(place: Path) -> None:

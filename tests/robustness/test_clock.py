@@ -7,14 +7,14 @@ from itertools import count
 
 import pytest
 from robustness.jobs import Lengths
-from training_runs import carry_out, small_run, write_corpus
+from trainings import carry_out, small_training, write_corpus
 
 from alice.files import atomic_write
 from alice.plugins import provenance, runner
 from alice.plugins.conformance import tiny_context
 from alice.plugins.runner import run_analysis
 from alice.reports.archive import read_report
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 from alice.training.state import TrainingState
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -58,9 +58,9 @@ def test_a_clock_that_stands_still_gives_every_run_a_name(base, tmp_path, monkey
 
 @pytest.mark.usefixtures("backwards")
 def test_a_training_by_the_hour_ends_when_its_time_has_passed(tmp_path):
-    run = small_run(tmp_path / "run", write_corpus(tmp_path / "texts.txt"), steps=None, hours=1 / 3600, log_every=1)
+    run = small_training(tmp_path / "run", write_corpus(tmp_path / "texts.txt"), steps=None, hours=1 / 3600, log_every=1)
     assert carry_out(run)
-    seconds = [row["seconds"] for row in metrics_log.read(run.folder)]
+    seconds = [row["seconds"] for row in read_metrics(run.folder)]
     assert seconds == sorted(seconds)
     assert TrainingState.read(run.folder).counters.seconds >= 1
 

@@ -8,9 +8,9 @@ import pytest
 from robustness.commands import NAMES, call
 from robustness.killing import drafts_in
 
+from alice.checkpoint.folder import TRAINING
 from alice.model import Alice
 from alice.plugins import store_room
-from alice.training.folder import ABOUT
 from alice.training.state import TrainingState
 
 SIZE = 24 * 2**20
@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_sentence_and_once_there_is_room_the_command_works(de
 
 def command(desk, name, disk):
     """Return a command, or how to go on where it has begun."""
-    begun = name == "train" and (disk / "run" / ABOUT).exists()
+    begun = name == "train" and (disk / "run" / TRAINING).exists()
     return desk.command("resume" if begun else name, disk)
 
 

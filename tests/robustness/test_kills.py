@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from robustness.jobs import CACHE, RUNS, STEPS, TRAINING, analyse, gallery, train
 from robustness.killing import KILLS, drafts_in, finish, kill_at, kill_within
-from training_runs import carry_out, losses, same_weights, small_run
+from trainings import carry_out, losses, same_weights, small_training
 
 from alice.checkpoint.folder import CONFIG
 from alice.model import Alice
 from alice.reports.archive import read_report
 from alice.reports.gallery import is_gallery, read_entries
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 from alice.training.state import STATE, TrainingState
 
 pytestmark = pytest.mark.long
@@ -32,12 +32,12 @@ def step_of(place):
     if (folder / CONFIG).exists():  # the state comes first, then the checkpoint to use
         Alice.from_pretrained(folder)
     if (folder / metrics_log.FILE).exists():
-        metrics_log.read(folder)
+        read_metrics(folder)
     return TrainingState.read(folder).counters.step
 
 
 def test_a_training_killed_again_and_again_ends_as_if_it_never_had_been(place, tmp_path_factory):
-    unbroken = small_run(tmp_path_factory.mktemp("unbroken"), place / "texts.txt", steps=STEPS, eval_texts=4)
+    unbroken = small_training(tmp_path_factory.mktemp("unbroken"), place / "texts.txt", steps=STEPS, eval_texts=4)
     carry_out(unbroken)
     rng, reached, killed = np.random.default_rng(1), 0, 0
     for _ in range(KILLS):

@@ -7,13 +7,13 @@ import time
 import pytest
 from robustness.jobs import RUNS, TRAINING, analyse, train
 from robustness.killing import drafts_in, finish, start
-from training_runs import carry_out, small_run
+from trainings import carry_out, small_training
 
 from alice.errors import AliceError
 from alice.files import held
 from alice.reports.archive import read_report
 from alice.reports.gallery import read_entries
-from alice.training.folder import Run
+from alice.training.folder import Training
 from alice.training.state import TrainingState
 
 
@@ -24,14 +24,14 @@ def test_a_second_training_in_a_folder_is_refused_in_one_sentence_and_the_first_
     def second():
         if not asked:
             asked.append(True)
-            for resume, run in ((True, Run.open(folder, {})), (False, small_run(folder, place / "texts.txt"))):
-                with pytest.raises(AliceError, match=r"another process is training in|holds a run already"):
+            for resume, run in ((True, Training.open(folder, {})), (False, small_training(folder, place / "texts.txt"))):
+                with pytest.raises(AliceError, match=r"another process is training in|already holds a training"):
                     carry_out(run, resume=resume)
         return False
 
-    assert carry_out(small_run(folder, place / "texts.txt", steps=10), stop=second)
+    assert carry_out(small_training(folder, place / "texts.txt", steps=10), stop=second)
     assert TrainingState.read(folder).counters.step == 10
-    assert carry_out(Run.open(folder, {"steps": 12}), resume=True)  # nobody is there any more
+    assert carry_out(Training.open(folder, {"steps": 12}), resume=True)  # nobody is there any more
 
 
 def test_two_trainings_that_begin_at_once_are_not_one(place, monkeypatch):
@@ -42,12 +42,12 @@ def test_two_trainings_that_begin_at_once_are_not_one(place, monkeypatch):
 
     def meanwhile(*args):
         monkeypatch.setattr(training, "validation_batches", validation)
-        carry_out(small_run(folder, place / "texts.txt", steps=3))
+        carry_out(small_training(folder, place / "texts.txt", steps=3))
         return validation(*args)
 
     monkeypatch.setattr(training, "validation_batches", meanwhile)
-    with pytest.raises(AliceError, match="holds a run already"):
-        carry_out(small_run(folder, place / "texts.txt", steps=5))
+    with pytest.raises(AliceError, match="already holds a training"):
+        carry_out(small_training(folder, place / "texts.txt", steps=5))
     assert TrainingState.read(folder).counters.step == 3
 
 

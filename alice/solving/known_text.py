@@ -1,4 +1,4 @@
-"""English of which the solution is known, to see whether a model decodes it: are its symbols in the assumed order."""
+"""Checks on known English texts whether a model decodes, and so whether its symbols are in the assumed order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ TEXTS = (
     "They planted the orchard on the north side of the valley, against the advice of all their neighbours. For six "
     "years there was nothing to show for it, but in the seventh spring the hill turned white, and people came to look.",
 )
-"""Prose of the length that the models were trained on, written for this."""
+"""Prose of the length that the models were trained on, written for this check."""
 KEYS = 2
-"""Random keys for each text."""
+"""Random keys per text."""
 SEED = 6
 SURE = 0.05
-"""Below this error the order of symbols is beyond doubt."""
+"""Below this error the order of symbols is certainly right."""
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,25 @@ class Check:
     """How well a model decodes the known texts."""
 
     error: float
-    """Share of wrong characters, mean over texts."""
+    """Symbol error rate as a fraction, mean over texts."""
     guessing: float
-    """The same for whoever answers a random key and leaves all but letters as it is."""
+    """Error rate of a random key that leaves every other symbol as it is."""
     texts: int
 
     @property
     def decodes(self) -> bool:
-        """Whether the model is far from guessing: wrong less than half as often."""
+        """Whether the error rate is less than half that of guessing."""
         return self.error < self.guessing / 2
 
     def __str__(self) -> str:
         return (
-            f"{100 * self.error:.1f} % of the characters of {self.texts} English texts under random keys come out "
-            f"wrong (guessing: {100 * self.guessing:.0f} %)"
+            f"{100 * self.error:.1f} % of the characters in {self.texts} English texts under random keys are decoded "
+            f"wrongly (guessing: {100 * self.guessing:.0f} %)"
         )
 
 
 def check(model: Alice, alphabet: Alphabet | None = None, *, keys: int = KEYS) -> Check:
-    """Let a model decode the known texts, in its own alphabet or in another with as many symbols."""
+    """Decode the known texts with a model, in its own alphabet or in another one with as many symbols."""
     alphabet = alphabet or model.alphabet
     cleaner = Cleaner(alphabet, min_length=1, max_length=None)
     texts = [cleaner.normalize(text)[: model.config.n_ctx] for text in TEXTS] * keys
@@ -67,9 +67,9 @@ def check(model: Alice, alphabet: Alphabet | None = None, *, keys: int = KEYS) -
 
 
 def better_order(model: Alice, found: Check, orders: Iterable[Alphabet]) -> tuple[Alphabet, Check] | None:
-    """Return the first order of symbols that is beyond doubt, or the best that makes the model wrong half as often.
+    """Return the first order that is certainly right, or the best one that at least halves the error rate.
 
-    The check cannot tell the marks from each other: a model hardly minds, and so hardly shows, which is which.
+    The check cannot detect a wrong order of the punctuation marks, which hardly affects a model.
     """
     best: tuple[Alphabet, Check] | None = None
     error = found.error / 2
@@ -83,7 +83,7 @@ def better_order(model: Alice, found: Check, orders: Iterable[Alphabet]) -> tupl
 
 
 def other_orders(alphabet: Alphabet) -> list[Alphabet]:
-    """Return other likely orders of the same symbols: letters, space and marks changing places, or sorted by code."""
+    """Return other likely orders of the same symbols: letters, space and marks permuted, or sorted by code point."""
     marks = "".join(symbol for symbol in alphabet.symbols if symbol not in LETTERS + " ")
     space = " " if " " in alphabet.symbols else ""
     orders = ["".join(parts) for parts in permutations((LETTERS, space, marks))]

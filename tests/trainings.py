@@ -9,8 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from alice.model.config import ModelConfig
-from alice.training import log as metrics_log
-from alice.training.folder import Run
+from alice.training.folder import Training, read_metrics
 from alice.training.recipe import Recipe
 from alice.training.setup import train
 
@@ -21,33 +20,33 @@ RECIPE = Recipe(steps=30, batch_tokens=512, lr=3e-3, precision="fp32", compile="
 
 
 def write_corpus(path: Path, count: int = 400) -> Path:
-    """Write sentences of random words, one a line."""
+    """Write sentences of random words, one per line."""
     rng = np.random.default_rng(0)
     lines = (" ".join(rng.choice(WORDS, size=rng.integers(4, 12))) + "." for _ in range(count))
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-def small_run(folder: Path, data: Path, *, variant: Any = "base", model: Any = None, **changes: Any) -> Run:
-    """Return a run of a tiny model."""
+def small_training(folder: Path, data: Path, *, variant: Any = "base", model: Any = None, **changes: Any) -> Training:
+    """Return a training of a tiny model."""
     fields = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_mlp": 16, "hyper_layers": 1, "hyper_heads": 2}
     config = ModelConfig(variant=variant, cross_skip=True, sinkhorn_tau=1.0, init_std=0.1, **fields | (model or {}))
-    return Run(config, replace(RECIPE, **changes), str(data), folder)
+    return Training(config, replace(RECIPE, **changes), str(data), folder)
 
 
-def carry_out(run: Run, **options: Any) -> bool:
-    """Train in this process on one thread, so that runs can be compared bit for bit."""
+def carry_out(training: Training, **options: Any) -> bool:
+    """Train in this process on one thread, so that trainings can be compared bit for bit."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return train(run, cpu=True, **options)
+        return train(training, device="cpu", **options)
     finally:
         torch.set_num_threads(threads)
 
 
 def losses(folder: Path) -> list[float]:
-    """Return the losses that a run has logged."""
-    return [row["loss"] for row in metrics_log.read(folder) if "loss" in row]
+    """Return the losses that a training has logged."""
+    return [row["loss"] for row in read_metrics(folder) if "loss" in row]
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -56,6 +55,6 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def same_weights(left: Path, right: Path) -> bool:
-    """Say whether two checkpoints agree bit for bit."""
+    """Return whether two checkpoints agree bit for bit."""
     a, b = weights(left), weights(right)
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)

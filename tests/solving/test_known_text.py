@@ -1,7 +1,7 @@
 import pytest
+from alice.checkpoint.known_text import Check, better_order, other_orders
 
 from alice.checkpoint import known_text
-from alice.checkpoint.known_text import Check, better_order, other_orders
 from alice.model import Alice
 from alice.text.alphabet import ENGLISH, LETTERS, LETTERS_AND_SPACE, Alphabet
 
