@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, Self, get_args
 
 import torch
+from alice.probes.conditioning import Conditioner
 from torch import Tensor
 from torch.nn.functional import cross_entropy, gelu
 
 from alice.errors import AliceError
-from alice.probes.conditioning import Conditioner
 from alice.training.recipe import rate_factor
 
 Kind = Literal["linear", "mlp"]

@@ -1,6 +1,7 @@
 """Borg: a real historical cipher, deciphered under many relabellings of its symbols.
 
-A transcription is somebody's reading of a manuscript, with slips of his and of the scribe's; an error may be theirs.
+A transcription is one person's reading of a manuscript. Both the transcriber and the scribe make mistakes, so an error
+may be theirs.
 """
 
 from collections.abc import Iterable
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 class Borg:
     """Decipher a historical text, such as a page of the Borg cipher, under 100 relabellings of its symbols.
 
-    With the plaintext there are the mean and the spread of the error, beside the paper's table; without it the
-    decipherment, how far the relabellings agree, and how sure the model is. Best with a model that knows the language
-    of the text, as the paper's multilingual one knows Latin.
+    With a plaintext, the report has the mean and the spread of the error, next to the paper's table. Without one, it
+    has the decipherment, how far the relabellings agree, and how confident the model is. Use a model that knows the
+    language of the text, such as the multilingual one for Latin.
     """
 
     name = "borg"
@@ -34,18 +35,20 @@ class Borg:
         default=None,
         metadata={
             "help": "Transcription of the cipher, one page or more.",
-            "missing": "give the transcription of a cipher, whose format is in docs/analyses/borg.md",
+            "missing": "give the transcription of a cipher, in the format of docs/analyses/borg.md",
         },
     )
     plain: Path | None = field(default=None, metadata={"help": "Its plaintext, if it is known."})
     symbols: Literal["characters", "tokens", "letters"] = field(
         default="characters",
-        metadata={"help": "What a symbol of the transcription is: a character, what spaces part, or a letter A-Z."},
+        metadata={"help": "What a symbol is: any character, a token between spaces, or a letter A-Z."},
     )
-    ignore: str = field(default="", metadata={"help": "Symbols that are no part of the cipher, such as ARU."})
-    relabellings: int = field(default=100, metadata={"help": "Random relabellings of the symbols, 2 or more."})
+    ignore: str = field(default="", metadata={"help": "Symbols that are not part of the cipher, such as ARU."})
+    relabellings: int = field(
+        default=100, metadata={"help": "Number of random relabellings of the symbols, 2 or more."}
+    )
     length: int = field(
-        default=paper.BORG_LENGTH, metadata={"help": "Characters that the model reads at a time, at most."}
+        default=paper.BORG_LENGTH, metadata={"help": "Maximum number of characters that the model reads at a time."}
     )
 
     def __post_init__(self) -> None:
@@ -55,7 +58,7 @@ class Borg:
             raise AliceError(f"length={self.length} leaves no text to read; give 1 or more")
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Read the transcription, and let each model decipher it."""
+        """Read the transcription and decipher it with each model."""
         from alice.plugins.analysis import check_needs
         from alice.plugins.builtin.borg.measure import decipher, open_page
         from alice.plugins.builtin.borg.report import report

@@ -1,4 +1,4 @@
-"""A transcribed text as a model can read it, and what a model makes of it under relabellings."""
+"""A transcription as ids that a model can read, and a model's answers to it under relabellings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,40 +12,39 @@ from numpy.typing import NDArray
 from alice.plugins.builtin.borg.transcription import Style, Transcription, align, read_plain, read_transcription
 from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
-from alice.solving.solve import NO_SYMBOL
+from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Floats
 from alice.text.alphabet import PAD, Alphabet
 from alice.text.relabelling import Readings, read_relabelled, relabellings
 
-UNKNOWN = "?"
-"""Written where the letter of a symbol is not known."""
-
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """A transcription, cut into passages, with what is known of its solution."""
+    """A transcription, cut into passages, with the known part of its key."""
 
     title: str
     """Name of the file."""
     whole: Transcription
+    """The whole text."""
     passages: tuple[Transcription, ...]
+    """The text in parts that a model can read; the last may overlap the one before it."""
     key: dict[str, str] | None
-    """Letter of each symbol that the plaintext tells; None without a plaintext."""
+    """Letter of each symbol, as far as the plaintext shows it; None without a plaintext."""
 
     def ids(self, passage: Transcription, alphabet: Alphabet) -> Ints:
-        """Return a passage with each symbol called by its letter, (pos,)."""
+        """Return a passage with each symbol replaced by the letter that names it, (pos,)."""
         return self._spell(passage, self.whole.names, alphabet)
 
     def plain_ids(self, passage: Transcription, alphabet: Alphabet) -> Ints | None:
-        """Return the solution of a passage, (pos,), padding where it is not known."""
+        """Return the plaintext of a passage, (pos,), with padding where it is unknown."""
         return None if self.key is None else self._spell(passage, self.key, alphabet)
 
     @cached_property
     def repeated(self) -> int:
-        """How many characters at the beginning of the last passage stand in those before it, too."""
+        """Number of characters at the start of the last passage that earlier passages contain, too."""
         letters = sum(map(_letters, self.passages)) - _letters(self.whole)
         ends = np.cumsum([len(word) for word in self.passages[-1].words])
-        spaces = int(np.searchsorted(ends, letters))  # between the words; that after them is in no other passage
+        spaces = int(np.searchsorted(ends, letters))  # between repeated words; the one after them is not repeated
         return letters + spaces
 
     @staticmethod
@@ -71,29 +70,30 @@ def open_page(file: Path, plain: Path | None, *, style: Style, ignored: str, len
 
 @dataclass(frozen=True, eq=False)
 class Deciphered:
-    """What one model makes of a page."""
+    """One model's answers to a page."""
 
     model: str
     """Name of the checkpoint."""
     alphabet: Alphabet
     """Symbols of the ids."""
     page: Page
+    """The page."""
     readings: tuple[Readings, ...]
-    """One for each passage."""
+    """The answers, one entry per passage."""
 
     @cached_property
     def whole(self) -> Readings:
-        """The passages as one text, in which every character stands once: what the last one repeats is dropped."""
+        """The passages as one text, without the characters that the last one repeats."""
         return _joined(self.readings, self.page.repeated)
 
     @cached_property
     def errors(self) -> Floats | None:
-        """Symbol error rate of the whole text under each relabelling, (relabelling,), in percent."""
+        """Symbol error rate of the whole text under each relabelling in percent, (relabelling,)."""
         return None if self.whole.errors is None else 100 * self.whole.errors
 
     @property
     def letters_changed(self) -> float:
-        """Chance that two relabellings read a letter differently, in percent."""
+        """Probability that two relabellings read a letter differently, in percent."""
         return 100 * self.whole.letters_changed
 
     @property
@@ -103,7 +103,7 @@ class Deciphered:
 
     @cached_property
     def votes(self) -> dict[str, tuple[str, float]]:
-        """The answer for each symbol that most readings give, with its share, over all passages and relabellings."""
+        """Most frequent answer for each symbol with its share, over all passages and relabellings."""
         counts = np.zeros((self.alphabet.size, self.alphabet.size), dtype=np.int64)  # cipher, answer
         for found in self.readings:
             np.add.at(counts, (np.broadcast_to(found.cipher_ids, found.answers.shape), found.answers), 1)
@@ -123,7 +123,7 @@ class Deciphered:
 
 
 def _joined(readings: Sequence[Readings], repeated: int) -> Readings:
-    """Return the readings of passages as those of one text, without so many characters of the last passage."""
+    """Return the readings of passages as those of one text, without the first `repeated` characters of the last."""
 
     def join(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([*parts[:-1], parts[-1][..., repeated:]], axis=-1)
@@ -139,7 +139,7 @@ def _joined(readings: Sequence[Readings], repeated: int) -> Readings:
 
 
 def decipher(ctx: RunContext, page: Page, *, count: int) -> Deciphered:
-    """Let the model of a context read every passage under the same relabellings, so many."""
+    """Read every passage with the model of a context, each under the same `count` relabellings."""
     keys = relabellings(count, ctx.seed)
     readings = [
         read_relabelled(
@@ -151,14 +151,3 @@ def decipher(ctx: RunContext, page: Page, *, count: int) -> Deciphered:
         for passage in ctx.progress(page.passages, f"Reading with {ctx.checkpoint}")
     ]
     return Deciphered(ctx.checkpoint, ctx.alphabet, page, tuple(readings))
-
-
-def lines(words: Sequence[Sequence[str]], width: int) -> list[tuple[int, int]]:
-    """Return the first and the last word but one of each line, for lines of about so many characters."""
-    found, first, used = [], 0, 0
-    for number, word in enumerate(words):
-        if number > first and used + 1 + len(word) > width:
-            found.append((first, number))
-            first, used = number, -1
-        used += len(word) + 1 if number > first else len(word)
-    return [*found, (first, len(words))]

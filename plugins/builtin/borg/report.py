@@ -1,72 +1,71 @@
-"""The result of the borg analysis: errors over relabellings beside the paper's, the decipherment and the key."""
+"""The result of the borg analysis: errors over relabellings next to the paper's, the decipherment and the key."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from alice.plugins.builtin.borg.measure import Deciphered, Page
-from alice.plugins.builtin.borg.shown import key_table, readings_table, text_table
-from alice.plugins.builtin.borg.transcription import shared_letters
-from alice.plugins.builtin.suffixes import suffixes
+from alice.plugins.builtin.borg.transcription import Word, shared_letters
 from alice.plugins.reproduce import paper
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
+from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Floats
+from alice.text.alphabet import PAD
 
 BINS, WIDTHS = 12, (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Bars of the figure at most, and how wide they may be, in percent."""
+"""Maximum number of bars in the figure, and their possible widths in percent."""
+LINE = 64
+"""Characters per line of a text."""
+UNKNOWN = "?"
+"""Stands for a symbol whose letter is unknown."""
 CAVEATS = (
-    "One text under many relabellings is still one text: the spread is that of the names of its symbols, not of texts.",
-    "The true letter of a symbol is the one it meets most where words of the plaintext fit the transcription; what an "
-    "editor corrected, or a scribe wrote wrong, counts as that letter. Symbols that the plaintext does not tell are "
-    "left out of the error.",
+    "Many relabellings of one text are still one text: the spread is over names of its symbols, not over texts.",
+    "The true letter of a symbol is the one it is aligned with most often. What an editor corrected, or a scribe got "
+    "wrong, counts as that letter. Symbols without a letter in the plaintext do not count as errors.",
 )
 PAPER_CAVEAT = (
-    "The paper's figures are of other pages (0002r for the first, 256 characters of 0011v for the others) and of a "
-    "model of 85M parameters: they stand here for orientation, not for a ranking."
+    "The paper's figures are for other pages (0002r for the first, 256 characters of 0011v for the others) and for a "
+    "model of 85M parameters. They are for orientation and do not rank anything."
 )
 
 
 def report(page: Page, deciphered: Sequence[Deciphered]) -> Result:
-    """Put the decipherments into a result."""
+    """Return the decipherments as a result."""
     tables: dict[str, Table] = {}
     figures: dict[str, Figure] = {}
-    arrays: dict[str, Any] = {}
     errors = {found.model: found.errors for found in deciphered if found.errors is not None}
     if errors:
         tables["solvers"] = _solver_table(deciphered)
-        figures["errors"] = _error_figure(errors)
+        figures["relabellings"] = _error_figure(errors)
     tables["passages"] = _passage_table(page, deciphered)
-    for suffix, found in zip(suffixes([found.model for found in deciphered]), deciphered, strict=True):
-        tables[f"decipherment{suffix}"] = text_table(found)
-        tables[f"relabellings{suffix}"] = readings_table(found)
-        tables[f"key{suffix}"] = key_table(found)
-        if found.errors is not None:
-            arrays[f"errors{suffix}"] = found.errors
+    tables["decipherment"] = _text_table(page, deciphered)
+    tables["relabellings"] = _readings_table(deciphered)
+    tables["key"] = _key_table(page, deciphered)
     return Result(
         title="A historical cipher",
         summary=_summary(page, deciphered),
         caveats=(*_doubts(page), *CAVEATS, PAPER_CAVEAT) if errors else CAVEATS[:1],
-        metrics=_metrics(deciphered) | {"passages": len(page.passages), "symbols": len(page.whole.symbols)},
+        metrics=_metrics(page, deciphered),
         tables=tables,
         figures=figures,
-        arrays=arrays,
+        arrays={model_key("ser", model): values for model, values in errors.items()},
     )
 
 
 def _doubts(page: Page) -> tuple[str, ...]:
-    """Name the symbols that the plaintext gives one letter to, and those that it gives none."""
+    """Name the symbols that share a letter in the plaintext, and those without one."""
     key = page.key or {}
-    doubts = [f"one letter, {letter}, for {' and '.join(several)}" for letter, several in shared_letters(key).items()]
+    doubts = [f"{' and '.join(several)} the same letter, {letter}" for letter, several in shared_letters(key).items()]
     if unknown := [symbol for symbol in page.whole.symbols if symbol not in key]:
-        doubts.append(f"no letter for {' and '.join(unknown)}")
+        doubts.append(f"{' and '.join(unknown)} no letter")
     if not doubts:
         return ()
     return (
-        f"The plaintext has {'; '.join(doubts)}. In a simple substitution every symbol has a letter of its own: leave "
-        "out with --ignore what is no part of the cipher, such as a sign for a whole word.",
+        f"The plaintext gives {'; '.join(doubts)}. In a simple substitution every symbol has a letter of its own: use "
+        "--ignore to leave out what is not part of the cipher, such as a sign for a whole word.",
     )
 
 
@@ -74,43 +73,50 @@ def _summary(page: Page, deciphered: Sequence[Deciphered]) -> str:
     count, parts = len(deciphered[0].readings[0].answers), len(page.passages)
     words = page.whole.words
     characters = sum(map(len, words)) + len(words) - 1
-    said = [
-        f"{page.title} has {len(page.whole.symbols)} symbols in {characters} characters, spaces counted, read in "
-        f"{parts} {'passage' if parts == 1 else 'passages'}, each under {count} random relabellings of the symbols."
+    sentences = [
+        f"{page.title} has {characters} characters including spaces, {len(page.whole.symbols)} different symbols, and "
+        f"was read in {parts} {'passage' if parts == 1 else 'passages'} under {count} random relabellings."
     ]
     for found in deciphered:
         if found.errors is None:
-            said.append(
-                f"Two relabellings make {found.model} read {found.letters_changed:.1f} % of the letters differently; "
-                f"it gives its answers a probability of {found.confidence:.1f} % on the mean."
+            sentences.append(
+                f"Under two relabellings {found.model} reads {found.letters_changed:.1f} % of the letters differently; "
+                f"the mean probability of its answers is {found.confidence:.1f} %."
             )
         else:
             low, high = found.errors.min(), found.errors.max()
-            said.append(
+            sentences.append(
                 f"{found.model} has a mean SER of {found.errors.mean():.2f} %, from {low:.2f} to {high:.2f} %; "
                 f"the vote of all relabellings has {found.vote_error:.2f} %."
             )
     if page.key is not None:
-        alice, lowest, highest = paper.BORG_MEAN_SER[paper.BORG_ALICE], paper.BORG_LOWEST, paper.BORG_HIGHEST
-        said.append(f"The paper has {alice:.2f} %, from {lowest:.2f} to {highest:.2f} %, on another page.")
-    return " ".join(said)
+        mean = paper.BORG_MEAN_SER[paper.BORG_ALICE]
+        spread = f"from {paper.BORG_LOWEST:.2f} to {paper.BORG_HIGHEST:.2f} %"
+        sentences.append(f"The paper has {mean:.2f} %, {spread}, on another page.")
+    return " ".join(sentences)
 
 
-def _metrics(deciphered: Sequence[Deciphered]) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
+def _metrics(page: Page, deciphered: Sequence[Deciphered]) -> list[Metric]:
+    metrics: list[Metric] = []
     for found in deciphered:
-        of = f" of {found.model}" if len(deciphered) > 1 else ""
+        values: dict[str, tuple[float, str]] = {}
         if found.errors is not None and found.vote_error is not None:
-            metrics[f"SER{of}, %"] = float(found.errors.mean())
-            metrics[f"spread over relabellings{of}, %"] = float(found.errors.std(ddof=1))
-            metrics[f"SER of the vote{of}, %"] = found.vote_error
-        metrics[f"letters read differently{of}, %"] = found.letters_changed
-        metrics[f"mean probability of an answer{of}, %"] = found.confidence
-    return metrics
+            values["ser"] = float(found.errors.mean()), "symbol error rate"
+            values["ser-spread"] = float(found.errors.std(ddof=1)), "standard deviation over relabellings"
+            values["ser-vote"] = found.vote_error, "symbol error rate of the vote"
+        values["letters-changed"] = found.letters_changed, "letters read differently"
+        values["confidence"] = found.confidence, "mean probability of an answer"
+        metrics += [
+            Metric(name, value, unit="%", model=found.model, label=label) for name, (value, label) in values.items()
+        ]
+    return [*metrics, Metric("passages", len(page.passages)), Metric("symbols", len(page.whole.symbols))]
+
+
+SPREAD_LABELS = {"ser": "SER, %", "spread": "standard deviation, %", "lowest": "lowest, %", "highest": "highest, %"}
 
 
 def _spread_cells(errors: Floats) -> tuple[float, float, float, float]:
-    """Return mean, standard deviation, lowest and highest over relabellings, (relabelling,) -> four."""
+    """Return mean, standard deviation, minimum and maximum over relabellings, (relabelling,) -> four."""
     return float(errors.mean()), float(errors.std(ddof=1)), float(errors.min()), float(errors.max())
 
 
@@ -118,22 +124,21 @@ def _solver_table(deciphered: Sequence[Deciphered]) -> Table:
     rows: list[tuple[Any, ...]] = []
     for found in deciphered:
         if found.errors is not None:
-            rows.append((found.model, "measured here", len(found.errors), *_spread_cells(found.errors)))
-            rows.append((f"{found.model}, vote", "measured here", None, found.vote_error, None, None, None))
+            rows.append((found.model, "measured", len(found.errors), *_spread_cells(found.errors)))
+            rows.append((found.model, "measured-vote", None, found.vote_error, None, None, None))
     for solver, error in paper.BORG_MEAN_SER.items():
         ours = solver == paper.BORG_ALICE
         spread = (None, paper.BORG_LOWEST, paper.BORG_HIGHEST) if ours else (None, None, None)
-        rows.append((solver, "the paper", paper.BORG_RELABELLINGS if ours else None, error, *spread))
-    columns = ("solver", "from", "relabellings", "SER, %", "spread", "lowest", "highest")
+        rows.append((solver, "paper", paper.BORG_RELABELLINGS if ours else None, error, *spread))
     caption = (
-        "Symbol error rate of the whole text in percent: mean, standard deviation, lowest and highest over random "
-        "relabellings of the symbols. Under it, the paper's table, on other pages."
+        "Symbol error rate of the whole text: mean, standard deviation, lowest and highest over random relabellings of "
+        "the symbols. Source: measured, the vote of all relabellings, or the paper, on other pages."
     )
-    return Table(columns, rows, caption=caption)
+    return Table(("solver", "source", "relabellings", *SPREAD_LABELS), rows, caption, SPREAD_LABELS)
 
 
 def _error_figure(errors: dict[str, Floats]) -> Figure:
-    """Draw how many relabellings have which error."""
+    """Draw a histogram of the error rate over relabellings."""
     values = np.concatenate(list(errors.values()))
     width = next((width for width in WIDTHS if np.ptp(values) <= width * (BINS - 1)), WIDTHS[-1])
     first, last = int(values.min() // width), int(values.max() // width)
@@ -142,8 +147,8 @@ def _error_figure(errors: dict[str, Floats]) -> Figure:
     series = {model: np.histogram(one, edges)[0].astype(float) for model, one in errors.items()}
     drawn = bars(series, labels=labels, x_title="SER, %", y_title="relabellings")
     caption = (
-        "How many relabellings have which symbol error rate over the whole text. A solver that does not mind the names "
-        "of the symbols has one bar."
+        "Number of relabellings by symbol error rate over the whole text. A solver that ignores the names of the "
+        "symbols has a single bar."
     )
     return Figure(drawn, caption)
 
@@ -151,17 +156,115 @@ def _error_figure(errors: dict[str, Floats]) -> Figure:
 def _passage_table(page: Page, deciphered: Sequence[Deciphered]) -> Table:
     rows: list[tuple[Any, ...]] = []
     for found in deciphered:
-        for number, readings in enumerate(found.readings):
+        for number, readings in enumerate(found.readings, start=1):
             wrong: tuple[float | None, ...] = (None, None, None, None)
             if readings.errors is not None:
                 wrong = _spread_cells(100 * readings.errors)
-            changed, sure = 100 * readings.letters_changed, 100 * float(readings.confidence[:, readings.letters].mean())
-            rows.append((found.model, number + 1, len(readings.cipher_ids), *wrong, changed, sure))
-    columns = ("model", "passage", "characters", "SER", "spread", "lowest", "highest", "letters changed", "confidence")
+            confidence = 100 * float(readings.confidence[:, readings.letters].mean())
+            changed = 100 * readings.letters_changed
+            rows.append((found.model, number, len(readings.cipher_ids), *wrong, changed, confidence))
     caption = (
-        "By passage, in percent: symbol error rate over the relabellings, chance that two of them read a letter "
-        "differently, and mean probability that the model gives its answers."
+        "By passage: symbol error rate over the relabellings, probability that two of them read a letter differently, "
+        "and mean probability of the model's answers."
     )
     if page.repeated:
-        caption += f" The last passage begins with {page.repeated} characters of those before, counted here with both."
-    return Table(columns, rows, caption=caption)
+        caption += f" The last passage starts with {page.repeated} characters of the one before; both count them."
+    labels = {**SPREAD_LABELS, "letters_changed": "letters changed, %", "confidence": "confidence, %"}
+    return Table(("model", "passage", "characters", *labels), rows, caption, labels)
+
+
+def _text_table(page: Page, deciphered: Sequence[Deciphered]) -> Table:
+    """Return the whole text as the vote reads it, line by line below the plaintext."""
+    rows: list[tuple[str, int, str, str]] = []
+    for found in deciphered:
+        answers = {symbol: _marked(found, symbol) for symbol in page.whole.symbols}
+        readings = {"decipherment": answers}
+        if (known := page.key) is not None:
+            plain = {symbol: known.get(symbol, UNKNOWN).lower() for symbol in page.whole.symbols}
+            readings = {"plaintext": plain, "decipherment": answers}
+        for number, (first, last) in enumerate(lines(page.whole.words, LINE), start=1):
+            words = page.whole.words[first:last]
+            rows += [(found.model, number, name, _spelled(words, letters)) for name, letters in readings.items()]
+    errors = " CAPITALS are wrong." if page.key is not None else ""
+    caption = f"{page.title} deciphered: each symbol as most relabellings read it.{errors}"
+    return Table(("model", "line", "reading", "text"), rows, caption, monospace=("text",))
+
+
+def _spelled(words: Sequence[Word], letters: Mapping[str, str]) -> str:
+    return " ".join("".join(letters[symbol] for symbol in word) for word in words)
+
+
+def _marked(found: Deciphered, symbol: str) -> str:
+    answer, known = found.votes[symbol][0], found.page.key
+    wrong = known is not None and symbol in known and answer != known[symbol]
+    return answer if wrong else answer.lower()
+
+
+def lines(words: Sequence[Sequence[str]], width: int) -> list[tuple[int, int]]:
+    """Return the range of words of each line, from the first to one past the last, for lines of about `width`."""
+    found, first, used = [], 0, 0
+    for number, word in enumerate(words):
+        if number > first and used + 1 + len(word) > width:
+            found.append((first, number))
+            first, used = number, -1
+        used += len(word) + 1 if number > first else len(word)
+    return [*found, (first, len(words))]
+
+
+def _readings_table(deciphered: Sequence[Deciphered]) -> Table:
+    """Return the first passage under the best, the median and the worst relabelling."""
+    rows = [(found.model, *row) for found in deciphered for row in _reading_rows(found)]
+    truth = "vote" if deciphered[0].readings[0].plain_ids is None else "plaintext"
+    caption = (
+        f"The first passage under the relabellings that are closest to the {truth}, in the middle, and farthest from "
+        "it. CAPITALS differ from it; differs: share of the characters that do."
+    )
+    labels = {"differs": "differs, %"}
+    columns = ("model", "line", "relabelling", "differs", "text")
+    return Table(columns, rows, caption, labels, monospace=("text",))
+
+
+def _reading_rows(found: Deciphered) -> list[tuple[int, str, float | None, str]]:
+    readings, known = found.readings[0], found.readings[0].plain_ids
+    truth = readings.vote if known is None else known
+    wrong = (readings.answers != truth) & (truth != PAD)  # (relabelling, pos)
+    order = np.argsort(wrong.sum(1), kind="stable")
+    chosen = {"best": order[0], "median": order[len(order) // 2], "worst": order[-1]}
+    written = NO_SYMBOL + found.alphabet.symbols
+    true_symbols = written if known is None else UNKNOWN + found.alphabet.symbols
+    texts = {"vote" if known is None else "plaintext": "".join(true_symbols[one] for one in truth).lower()}
+    for name, number in chosen.items():
+        pairs = zip(readings.answers[number], wrong[number], strict=True)
+        texts[name] = "".join(written[one] if bad else written[one].lower() for one, bad in pairs)
+    shares = {name: 100 * float(wrong[number].sum() / (truth != PAD).sum()) for name, number in chosen.items()}
+    rows, start = [], 0
+    words = found.page.passages[0].words
+    for number, (first, last) in enumerate(lines(words, LINE), start=1):
+        end = start + sum(map(len, words[first:last])) + last - first - 1
+        rows += [(number, name, shares.get(name), text[start:end]) for name, text in texts.items()]
+        start = end + 1
+    return rows
+
+
+def _key_table(page: Page, deciphered: Sequence[Deciphered]) -> Table:
+    """Return each symbol with its most frequent answer and the letter it stands for."""
+    counts = {symbol: sum(word.count(symbol) for word in page.whole.words) for symbol in page.whole.symbols}
+    rows = [
+        (
+            found.model,
+            symbol,
+            counts[symbol],
+            found.votes[symbol][0],
+            100 * found.votes[symbol][1],
+            None if page.key is None else page.key.get(symbol, UNKNOWN),
+        )
+        for found in deciphered
+        for symbol in sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+    ]
+    caption = (
+        "Each symbol, the most frequent first, with the letter that most readings take it for, the share of readings "
+        "that do, and the letter it stands for, if known."
+    )
+    labels = {"share": "share, %"}
+    columns = ("model", "symbol", "times", "read_as", "share", "stands_for")
+    return Table(columns, rows, caption, labels, monospace=("symbol",))

@@ -1,11 +1,11 @@
-"""Transcriptions of historical ciphers: which symbols stand where, and which letters they are known to stand for.
+"""Reads transcriptions of historical ciphers, and aligns them with a plaintext to find the key.
 
-A transcription is a text file. What stands between `<` and `>` is cleartext or a remark, a line that begins with `#` a
-comment: both are left out. A word goes on in the next line after one of `,,` `-` `=` `¬`. There are three styles:
+A transcription is a text file. Text between `<` and `>` (cleartext or a remark) and lines that start with `#` are
+skipped. A line that ends in `,,` `-` `=` or `¬` continues its last word on the next line. There are three styles:
 
-- `characters`: every character is a symbol, capitals others than small letters, save for . , ; : ! ? ' " - = ( ) [ ]
-- `tokens`: symbols such as `s12` stand between spaces; a lone `/`, two spaces and a new line part words.
-- `letters`: the letters A-Z are the symbols, in whatever case and with whatever accent, as in an ordinary text.
+- `characters`: every character is a symbol, case-sensitive, except . , ; : ! ? ' " - = ( ) [ ]
+- `tokens`: symbols such as `s12` are separated by spaces; words by a lone `/`, two spaces or a new line.
+- `letters`: the letters A-Z are the symbols, regardless of case and accents, as in an ordinary text.
 """
 
 import re
@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from alice.errors import AliceError
 from alice.text.alphabet import LETTERS, LETTERS_AND_SPACE
 from alice.text.cleaning import Cleaner
-from alice.text.readers import read_lines
+from alice.text.formats import read_lines
 
 Style = Literal["characters", "tokens", "letters"]
 Word = tuple[str, ...]
@@ -33,25 +33,25 @@ _CLEANER = Cleaner(LETTERS_AND_SPACE, min_length=1, max_length=None)
 
 @dataclass(frozen=True)
 class Transcription:
-    """The words of a cipher in its own symbols."""
+    """A ciphertext as words of symbols."""
 
     words: tuple[Word, ...]
     """Words in the order of the text."""
 
     @property
     def symbols(self) -> list[str]:
-        """The different symbols, in the order in which they first occur."""
+        """The distinct symbols in order of first occurrence."""
         return list(dict.fromkeys(symbol for word in self.words for symbol in word))
 
     @property
     def names(self) -> dict[str, str]:
-        """A letter to call each symbol by: A for the first that occurs, and so on."""
+        """A letter that names each symbol: A for the first that occurs, and so on."""
         return dict(zip(self.symbols, LETTERS, strict=False))
 
     def passages(self, longest: int) -> list["Transcription"]:
-        """Cut the text between words into passages of so many characters at most, spaces counted.
+        """Split the text between words into passages of at most `longest` characters, including spaces.
 
-        The last one begins before the one before it ends if it would else be shorter. A longer word is cut.
+        The last passage is extended backwards into the one before it if it would be shorter. Longer words are cut.
         """
         words = [word[start : start + longest] for word in self.words for start in range(0, len(word), longest)]
         found: list[list[Word]] = [[]]
@@ -72,7 +72,7 @@ def _length(words: list[Word]) -> int:
 
 
 def read_transcription(file: Path, style: Style = "characters", *, ignored: str = "") -> Transcription:
-    """Read a file; symbols to ignore (characters, or tokens parted by spaces) are left out."""
+    """Read a file without the `ignored` symbols (characters, or tokens separated by spaces)."""
     if style not in get_args(Style):
         raise AliceError(f"symbols={style!r} is unknown; choose one of {', '.join(get_args(Style))}")
     lines = "\n".join(line.rstrip("\r\n") for line in read_lines(file) if not line.startswith("#"))
@@ -81,11 +81,11 @@ def read_transcription(file: Path, style: Style = "characters", *, ignored: str 
     words = (tuple(symbol for symbol in word if symbol not in left_out) for word in _words(text, style))
     found = Transcription(tuple(word for word in words if word))
     if not found.words:
-        raise AliceError(f"{file} has no cipher symbol (read as {style}); check the file, or choose other --symbols")
+        raise AliceError(f"{file} has no cipher symbols (read as {style}); check the file, or choose other --symbols")
     if len(found.symbols) > len(LETTERS):
         raise AliceError(
-            f"{file} has {len(found.symbols)} different symbols ({' '.join(found.symbols)}), and a model knows "
-            f"{len(LETTERS)} letters; leave out with --ignore what is no cipher, and write alike what means the same"
+            f"{file} has {len(found.symbols)} different symbols ({' '.join(found.symbols)}), but models know only "
+            f"{len(LETTERS)} letters; --ignore those that are not part of the cipher, or merge those that mean the same"
         )
     return found
 
@@ -98,9 +98,9 @@ def _words(text: str, style: Style) -> list[Word]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a plaintext in capitals; remarks in round or square brackets are left out.
+    """Return the words of a plaintext in capitals, without remarks in round or square brackets.
 
-    Angle brackets are not: they are put around letters that the scribe wrote in addition.
+    Text in angle brackets is kept: they mark letters that the scribe added.
     """
     text = _REMARK.sub(" ", re.sub("[<>]", "", text))
     return re.sub(f"[^{LETTERS} ]", "", _CLEANER.normalize(text)).split()
@@ -110,16 +110,16 @@ def read_plain(file: Path) -> list[str]:
     """Read the words of a plaintext file."""
     words = plain_words("".join(read_lines(file)))
     if not words:
-        raise AliceError(f"{file} has no letter; give the plaintext of the transcription")
+        raise AliceError(f"{file} has no letters; give the plaintext of the transcription")
     return words
 
 
 def align(transcription: Transcription, plain: list[str]) -> dict[str, str]:
-    """Return the letter that each symbol stands for, as far as a plaintext tells.
+    """Return the letter of each symbol, as far as the plaintext shows it.
 
-    Words are matched in their order where repeated symbols stand in the same places, and each symbol stands for the
-    letter that it meets most. Read so, the text is matched again letter by letter, however its words are parted.
-    Neither text needs to be complete, and a slip in either is outvoted.
+    Words with the same pattern of repeated symbols are aligned in order, and each symbol gets the letter it is aligned
+    with most often. With this key the texts are aligned again, letter by letter and regardless of word boundaries.
+    Neither text needs to be complete, and single mistakes are outvoted.
     """
     words = transcription.words
     guess = _vote(
@@ -130,7 +130,7 @@ def align(transcription: Transcription, plain: list[str]) -> dict[str, str]:
         for pair in zip(word, meant, strict=True)
     )
     if not guess:
-        raise AliceError("no word of the plaintext fits the transcription; check that they are of the same text")
+        raise AliceError("no word of the plaintext matches the transcription; check that they are the same text")
     symbols, letters = [symbol for word in words for symbol in word], "".join(plain)
     return _vote(
         pair
@@ -141,7 +141,7 @@ def align(transcription: Transcription, plain: list[str]) -> dict[str, str]:
 
 
 def shared_letters(key: dict[str, str]) -> dict[str, list[str]]:
-    """Return the letters that several symbols stand for, with these symbols; a simple substitution has none."""
+    """Return the letters that several symbols stand for, with these symbols; none in a simple substitution."""
     symbols: dict[str, list[str]] = {}
     for symbol, letter in key.items():
         symbols.setdefault(letter, []).append(symbol)
@@ -149,7 +149,7 @@ def shared_letters(key: dict[str, str]) -> dict[str, list[str]]:
 
 
 def _opcodes(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Iterator[tuple[str, slice, slice]]:
-    """Yield the parts of two sequences that are equal or stand in each other's place."""
+    """Yield the aligned parts of two sequences with the kind of edit between them."""
     for kind, low, high, first, last in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         yield kind, slice(low, high), slice(first, last)
 
@@ -162,5 +162,5 @@ def _vote(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _pattern(word: Sequence[str]) -> tuple[int, ...]:
-    """Return where the symbol at each place stands first: the same for words that one key turns into another."""
+    """Return the position of the first occurrence of each symbol, which no substitution changes."""
     return tuple(map(word.index, word))

@@ -1,6 +1,6 @@
-"""Probes: what every layer holds about a character, whether or not the model's own head reads it there.
+"""Probes: what every layer encodes about a character, whether or not the model's own head can read it there.
 
-Not to be taken for what the model uses: a probe shows that something can be read from a layer, not that anything later
+Not evidence of what the model uses: a probe shows that information can be read from a layer, not that a later layer
 reads it.
 """
 
@@ -18,33 +18,34 @@ if TYPE_CHECKING:
 
 Target = Literal["letter", "rank", "position", "word-length", "vowel"]
 FEWEST = 2
+"""Texts needed for a training and a test set."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Linear and MLP probes on every layer: plaintext letter, frequency rank, place in the word, vowels.
+    """Linear and MLP probes on every layer: plaintext letter, frequency rank, position in the word, vowels.
 
-    Probes of all layers train together on some of the texts and are tested on the others. Beside every accuracy stand
-    that of a control task, that of the same probe on a model with random weights, and the most frequent answer's.
+    Probes of all layers are trained together on some of the texts and tested on the others. Three baselines stand next
+    to every accuracy: a control task, the same probe on a model with random weights, and the most frequent answer.
     """
 
     name = "probe"
-    samples: int = field(default=400, metadata={"help": "Texts: three in four to train on, the others to test on."})
+    samples: int = field(default=400, metadata={"help": "Number of texts; a quarter of them are held out."})
     kind: Literal["linear", "mlp", "both"] = field(
-        default="both", metadata={"help": "Kind of probe; with both, the MLP reads the plaintext letter alone."}
+        default="both", metadata={"help": "Kind of probe; with both, the MLP reads only the plaintext letter."}
     )
     target: tuple[Target, ...] | None = field(
-        default=None, metadata={"help": "What to ask for, once for each.  [default: everything]"}
+        default=None, metadata={"help": "Target of the probes; repeatable.  [default: all]"}
     )
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
-    epochs: int = field(default=4, metadata={"help": "How often the probes see every activation."})
+    epochs: int = field(default=4, metadata={"help": "Number of passes over the activations."})
 
     def __post_init__(self) -> None:
         if self.samples < FEWEST:
             raise AliceError(f"samples={self.samples} cannot be split into training and test; give {FEWEST} or more")
         for option in ("hidden", "epochs"):
             if getattr(self, option) < 1:
-                raise AliceError(f"{option}={getattr(self, option)} trains no probe; give 1 or more")
+                raise AliceError(f"{option}={getattr(self, option)} is too small to train a probe; give 1 or more")
         unknown = [target for target in self.targets if target not in get_args(Target)]
         if unknown or not self.targets:
             raise AliceError(
@@ -53,7 +54,7 @@ class Probe:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What is asked for, each once, in the order of the report."""
+        """The targets without duplicates, in the order of the report."""
         return get_args(Target) if self.target is None else tuple(dict.fromkeys(self.target))
 
     @property
@@ -64,11 +65,12 @@ class Probe:
         return {"linear": self.targets, "mlp": ("letter",) if "letter" in self.targets else self.targets}
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Train the probes and their controls on the model, and the probes on a random one, too."""
+        """Train the probes and their controls on the model, and the probes on a model with random weights."""
         from alice.plugins.builtin.probe.measure import measure
         from alice.plugins.builtin.probe.report import report
 
-        return report(measure(ctx.sample(self.samples), self.jobs, hidden=self.hidden, epochs=self.epochs), ctx.rng)
+        readings = measure(ctx.sample(self.samples), self.jobs, hidden=self.hidden, epochs=self.epochs)
+        return report(readings, rng=ctx.rng)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""Probes on a model, their control tasks, and the same probes on a model that has learned nothing."""
+"""Trains probes on a model, on control tasks, and on a model with random weights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,38 +21,38 @@ from alice.text.alphabet import Alphabet
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What probes of one kind read of one target, in each held-out text: shares of right answers, (layer, text)."""
+    """Accuracy of one kind of probe for one target in each held-out text."""
 
     kind: Kind
     """Kind of probe."""
     task: Task
-    """What was asked for."""
+    """The target."""
     letters: Shares
-    """Over the letters."""
+    """Accuracy over the letters, (layer, text)."""
     characters: Shares
-    """Over all characters that the task asks about."""
+    """Accuracy over all characters that have a label, (layer, text)."""
     control: Shares
-    """Of the control task, over the letters."""
+    """Accuracy on the control task over the letters, (layer, text)."""
     untrained: Shares
-    """Of the same probe on a model with random weights, over the letters."""
+    """Accuracy of the same probe on a model with random weights over the letters, (layer, text)."""
     majority: Shares
-    """Of the answer that is most frequent in training, over the letters, (text,)."""
+    """Accuracy of the most frequent label of the training texts over the letters, (text,)."""
     tokens: int
-    """Held-out letters."""
+    """Number of held-out letters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What all probes of one model read."""
+    """The accuracy of all probes of one model."""
 
     model: str
     """Name of the checkpoint."""
     trained_on: NDArray[np.int64]
-    """Numbers of the texts that the probes were trained on."""
+    """Numbers of the training texts."""
     held_out: NDArray[np.int64]
-    """Numbers of the texts that they were tested on, (text,)."""
+    """Numbers of the held-out texts, (text,)."""
     each: tuple[Reading, ...]
-    """A reading for each kind and target."""
+    """One entry per kind and target."""
 
     def find(self, kind: str, target: str) -> Reading | None:
         """Return the reading of a kind and a target, if there is one."""
@@ -61,7 +61,7 @@ class Readings:
 
 
 def measure(ctx: RunContext, jobs: Mapping[Kind, Sequence[str]], *, hidden: int, epochs: int) -> Readings:
-    """Train on three in four texts of a context and test on the others; `jobs` are the targets of each kind."""
+    """Train on three in four texts of a context and test on the others; `jobs` has the targets of each kind."""
     rng = ctx.rng
     train, held = split_texts(sum(len(batch) for batch in ctx.batches), rng)
     known, alphabet = list(tasks(ctx.alphabet).values()), ctx.alphabet
@@ -85,7 +85,7 @@ def measure(ctx: RunContext, jobs: Mapping[Kind, Sequence[str]], *, hidden: int,
 
 @dataclass(frozen=True, eq=False)
 class _Lab:
-    """Stored activations of a model, with the texts to train and to test on."""
+    """Stored activations of a model, with the training and the held-out texts."""
 
     shards: Shards
     names: list[str]
@@ -98,12 +98,12 @@ class _Lab:
         return cls(ctx.store(*EXITS), ctx.model.match_hooks(*EXITS), ctx.alphabet, train, held)
 
     def scores(self, probes: LayerProbes, asked: Sequence[Task]) -> TextScores:
-        """Train probes for some tasks, all in one pass, and test them."""
+        """Train probes for all tasks in one pass, and test them."""
         probes.fit(TokenPairs(self.shards, self.names, asked, self.train), [task.classes for task in asked])
         return self._test(probes, self.names, asked)
 
     def floor(self, asked: Sequence[Task], counts: Sequence[NDArray[np.int64]]) -> TextScores:
-        """Test the most frequent answer in the same way; one layer is enough."""
+        """Score the most frequent label in the same way; one layer is enough."""
         return self._test(MostFrequent(counts), self.names[:1], asked)
 
     def _test(self, probes: Reader, names: list[str], asked: Sequence[Task]) -> TextScores:
@@ -111,7 +111,7 @@ class _Lab:
 
 
 def random_twin(ctx: RunContext) -> RunContext:
-    """Return the context with a model of the same configuration as training starts from, drawn from the seed."""
+    """Return the context with an untrained model of the same configuration, initialized from the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(ctx.seed)
         model = Alice(ctx.model.config).to(ctx.device).eval()

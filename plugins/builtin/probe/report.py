@@ -1,4 +1,4 @@
-"""The result of the probe analysis: curves by layer, one table of everything, arrays by text."""
+"""The result of the probe analysis: accuracy by layer in figures and in one table, and by text in arrays."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,59 +6,55 @@ from typing import Any
 import numpy as np
 
 from alice.plugins.builtin.probe.measure import Reading, Readings
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.reports.panels import Panel, line_panels
 from alice.statistics import Estimate, Floats, bayesian_bootstrap
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}
-COLUMNS = (
-    *("target", "kind", "layer", "accuracy", "standard error", "all characters", "control accuracy", "selectivity"),
-    *("selectivity error", "random weights", "most frequent", "letters", "texts"),
-)
 PANELS = 2
-"""Targets side by side."""
+"""Number of targets side by side."""
 CAVEATS = (
-    "A probe shows that something can be read from a layer, not that the model uses it.",
-    "A probe sees one position at a time, without the head's pooling over a symbol's positions: the model knows more "
-    "of a letter than any one of its positions shows.",
-    "The control task gives every cipher symbol a random label. A layer in which the cipher symbol itself can still be "
-    "read answers it by heart, so selectivity is negative in early layers whatever they know; where the control falls, "
-    "the layer has let go of the symbol. It is one draw of labels.",
-    "Probes that see more texts, train longer or have more hidden units may read more. Compare layers, not probes "
-    "with the model.",
-    "The band is one standard error from a Bayesian bootstrap over the held-out texts; it knows nothing of other "
-    "splits, other seeds or other training runs.",
+    "A probe shows that information can be read from a layer, not that the model uses it.",
+    "A probe sees one position at a time, without the head's pooling over all positions of a symbol: the model knows "
+    "more about a letter than any single position shows.",
+    "The control task gives every cipher symbol a random label. A probe can memorize these labels wherever the layer "
+    "encodes the cipher symbol itself, so selectivity is negative in early layers whatever else they encode. Where the "
+    "control accuracy falls, the layer no longer encodes the symbol. The labels are a single random draw.",
+    "Probes with more texts, longer training or more hidden units may read more. Compare layers with each other, not "
+    "probes with the model.",
+    "Standard errors come from a Bayesian bootstrap over the held-out texts; they do not cover other splits, seeds or "
+    "trainings.",
 )
 
 
-def report(readings: Readings, rng: np.random.Generator) -> Result:
-    """Put what probes read into a result."""
-    found = {(one.kind, one.task.name): _Estimates(one, rng) for one in readings.each}
+def report(readings: Readings, *, rng: np.random.Generator) -> Result:
+    """Return the accuracies as a result."""
+    found = [_Estimates(one, rng) for one in readings.each]
     figures: dict[str, Figure] = {}
-    letters = [estimates for (_, target), estimates in found.items() if target == "letter"]
-    if letters:
+    if letters := [one for one in found if one.target == "letter"]:
         figures["letter-by-layer"] = _letter_figure(letters)
-    others = [estimates for (_, target), estimates in found.items() if target != "letter"]
+    others = [one for one in found if one.target != "letter"]
     for start in range(0, len(others), PANELS):
         figures[f"other-targets-{1 + start // PANELS}"] = _others_figure(others[start : start + PANELS])
-    figures["selectivity-by-layer"] = _selectivity_figure(list(found.values()))
+    figures["selectivity-by-layer"] = _selectivity_figure(found)
     return Result(
         title="Probes",
-        summary=_summary(readings, list(found.values())),
+        summary=_summary(readings, found),
         caveats=CAVEATS,
-        metrics=_metrics(readings, list(found.values())),
-        tables={"probes": _table(list(found.values()))},
-        figures=figures,
+        metrics=_metrics(readings, found),
+        tables={"probes": _table(readings.model, found)},
+        figures={model_key(name, readings.model): figure for name, figure in figures.items()},
         arrays=_arrays(readings),
     )
 
 
 class _Estimates:
-    """Means over the held-out texts with their errors, by layer."""
+    """Means over the held-out texts with their standard errors, by layer."""
 
     def __init__(self, reading: Reading, rng: np.random.Generator) -> None:
         self.reading = reading
+        self.target, self.kind = reading.task.name, reading.kind
         self.name = f"{KIND_NAMES[reading.kind]} probe"
         self.title = f"{reading.task.title} ({KIND_NAMES[reading.kind]})"
         self.accuracy = _estimates(reading.letters, rng)
@@ -70,12 +66,12 @@ class _Estimates:
 
     @property
     def best(self) -> int:
-        """The layer at which it reads most."""
+        """The layer with the highest accuracy."""
         return int(np.argmax(_means(self.accuracy)))
 
 
 def _estimates(shares: Any, rng: np.random.Generator) -> list[Estimate]:
-    """Estimate the mean of each layer, (layer, text), over the texts that have an answer."""
+    """Estimate the mean of each layer, (layer, text), over the texts that have a label."""
     return [bayesian_bootstrap(row[~np.isnan(row)].astype(np.float64), rng) for row in shares]
 
 
@@ -91,17 +87,17 @@ def _letter_figure(found: list[_Estimates]) -> Figure:
     series = {one.name: one.accuracy for one in found}
     series |= {f"{one.name}, random weights": one.untrained for one in found}
     lines = {name: _means(estimates) for name, estimates in series.items()}
-    lines["always the most frequent letter"] = np.full(len(found[0].accuracy), found[0].majority)
+    lines["most frequent letter"] = np.full(len(found[0].accuracy), found[0].majority)
     errors = {name: _errors(estimates) for name, estimates in series.items()}
     caption = (
-        "Share of the held-out letters whose plaintext letter a probe reads at their own position; layer 0 is the "
-        "embedding. Band: one standard error."
+        "Share of held-out letters whose plaintext letter a probe reads correctly at their own position; layer 0 is "
+        "the embedding. Band: one standard error."
     )
     return Figure(layer_curve(lines, errors=errors, y_title="accuracy on letters"), caption)
 
 
 def _others_figure(found: list[_Estimates]) -> Figure:
-    """Draw a panel for each target, every one with the same four lines."""
+    """Draw a panel with four lines for each target."""
     panels = []
     for one in found:
         layers = np.arange(len(one.accuracy))
@@ -114,7 +110,9 @@ def _others_figure(found: list[_Estimates]) -> Figure:
         panels.append(
             Panel({name: (layers, y) for name, y in lines.items()}, "layer", "accuracy", one.title, y_range=(0, 1))
         )
-    caption = "Accuracy on held-out letters, with the control task, a model of random weights and the commonest answer."
+    caption = (
+        "Accuracy on held-out letters, with the control task, a model with random weights and the most frequent answer."
+    )
     return Figure(line_panels(*panels), caption)
 
 
@@ -122,65 +120,72 @@ def _selectivity_figure(found: list[_Estimates]) -> Figure:
     values = {one.title: _means(one.selectivity) for one in found}
     errors = {one.title: _errors(one.selectivity) for one in found}
     caption = (
-        "Accuracy less that of the control task, in which every cipher symbol has a random label of its own. Below 0 "
-        "the layer shows the cipher symbol better than the target."
+        "Selectivity: accuracy minus that on the control task, in which every cipher symbol has a random label. Below "
+        "0, the cipher symbol is easier to read from the layer than the target."
     )
     return Figure(layer_curve(values, errors=errors, y_title="selectivity"), caption)
 
 
 def _summary(readings: Readings, found: list[_Estimates]) -> str:
     start = (
-        f"Probes on the residual stream of every layer of {readings.model}, without norm or pooling, were trained on "
+        f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling, were trained on "
         f"{len(readings.trained_on)} texts and tested on {len(readings.held_out)} others."
     )
     letters = [
-        f"After the last layer the {one.name} reads the plaintext letter at {one.accuracy[-1].mean:.1%} of the "
-        f"letters, and at {one.untrained[-1].mean:.1%} in a model with random weights."
+        f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly, "
+        f"and {one.untrained[-1].mean:.1%} in a model with random weights."
         for one in found
-        if one.reading.task.name == "letter"
+        if one.target == "letter"
     ]
     others = [
         f"{one.title} after layer {one.best}, {one.accuracy[one.best].mean:.1%}"
         for one in found
-        if one.reading.task.name != "letter"
+        if one.target != "letter"
     ]
-    best = [f"Other targets are read best as follows: {'; '.join(others)}."] if others else []
+    best = [f"The best layers for the other targets are: {'; '.join(others)}."] if others else []
     return " ".join([start, *letters, *best])
 
 
-def _metrics(readings: Readings, found: list[_Estimates]) -> dict[str, float | int]:
-    metrics: dict[str, float | int] = {}
+def _metrics(readings: Readings, found: list[_Estimates]) -> list[Metric]:
+    metrics: list[Metric] = []
     for one in found:
-        what = f"{one.reading.task.title}, {one.name}"
-        metrics[f"{what}: accuracy at the last layer"] = one.accuracy[-1].mean
-        if one.reading.task.name == "letter":
-            metrics[f"{what}: over all characters"] = one.characters[-1].mean
-    return metrics | {"texts to train on": len(readings.trained_on), "held-out texts": len(readings.held_out)}
+        name, what = f"{one.target}-{one.kind}-accuracy", f"{one.reading.task.title}, {one.name}"
+        last, over_all = one.accuracy[-1], one.characters[-1]
+        label = f"{what}: accuracy at the last layer"
+        metrics.append(Metric(name, last.mean, last.error, model=readings.model, label=label))
+        if one.target == "letter":
+            name, label = f"{name}-all-characters", f"{what}: accuracy over all characters"
+            metrics.append(Metric(name, over_all.mean, over_all.error, model=readings.model, label=label))
+    counts = {"training-texts": readings.trained_on, "held-out-texts": readings.held_out}
+    return [*metrics, *(Metric(name, len(texts)) for name, texts in counts.items())]
 
 
-def _table(found: list[_Estimates]) -> Table:
+def _table(model: str, found: list[_Estimates]) -> Table:
+    columns = ("model", "target", "kind", "layer", "accuracy", "accuracy_error", "all_characters", "control")
+    columns += ("selectivity", "selectivity_error", "random_weights", "most_frequent", "letters", "texts")
+    labels = {"control": "control accuracy", "most_frequent": "most frequent answer"}
     caption = (
-        "Accuracy over the letters of held-out texts, mean over texts; over all characters where the target has them."
+        "Accuracy over the letters of held-out texts, mean over texts; over all characters where they have labels."
     )
-    return Table(COLUMNS, [row for one in found for row in _rows(one)], caption)
+    return Table(columns, [(model, *row) for one in found for row in _rows(one)], caption, labels)
 
 
 def _rows(one: _Estimates) -> Iterator[tuple[Any, ...]]:
-    task = one.reading.task
     for layer, accuracy in enumerate(one.accuracy):
-        over_all = one.characters[layer].mean if task.name == "letter" else None
+        over_all = one.characters[layer].mean if one.target == "letter" else None
         yield (
-            *(task.name, one.reading.kind, layer, accuracy.mean, accuracy.error, over_all, one.control[layer].mean),
-            *(one.selectivity[layer].mean, one.selectivity[layer].error, one.untrained[layer].mean, one.majority),
+            *(one.target, one.kind, layer, *accuracy.cells, over_all, one.control[layer].mean),
+            *(*one.selectivity[layer].cells, one.untrained[layer].mean, one.majority),
             *(one.reading.tokens, accuracy.count),
         )
 
 
 def _arrays(readings: Readings) -> dict[str, Any]:
-    """Return the shares of right answers by kind and target, (layer, text), and the numbers of the texts."""
-    arrays: dict[str, Any] = {"trained-on": readings.trained_on, "held-out": readings.held_out}
+    """Return the accuracies by kind and target, (layer, text), and the numbers of the texts."""
+    arrays: dict[str, Any] = {"training-texts": readings.trained_on, "held-out-texts": readings.held_out}
     for one in readings.each:
         shares = {"accuracy": one.letters, "characters": one.characters}
         shares |= {"control": one.control, "random-weights": one.untrained, "most-frequent": one.majority}
-        arrays |= {f"{what}-{one.kind}-{one.task.name}": values for what, values in shares.items()}
+        for what, values in shares.items():
+            arrays[model_key(f"{what}-{one.kind}-{one.task.name}", readings.model)] = values
     return arrays

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from alice.text.readers import read_lines
+from alice.text.formats import read_lines
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
