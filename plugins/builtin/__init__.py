@@ -1,1 +1,1 @@
-"""The plugins that come with the package; the manager loads them like anybody's."""
+"""The plugins that come with the package; the manager loads them like any other."""

@@ -1,4 +1,4 @@
-"""What a model answers at the end, streamed: for each text, what it takes each plain letter for."""
+"""What a model answers, batch by batch: for each text, what it takes each plain letter for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS
 
 OTHER = N_LETTERS
-"""Number of an answer that is no letter, after those of A to Z."""
+"""Number of an answer that is not a letter; 0 to 25 are A to Z."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A batch with what the model says about its cipher symbols."""
+    """A batch with the model's answer for each cipher symbol."""
 
     batch: Batch
-    """The texts, where the model is."""
+    """The texts, on the model's device."""
     alphabet: Alphabet
     """Symbols of the ids."""
     symbols: Tensor
-    """What each cipher symbol stands for, (batch, symbol)."""
+    """Plain symbol that each cipher symbol is taken for, (batch, symbol)."""
     probabilities: Tensor | None = None
-    """Probability of each plain symbol for each cipher symbol, (batch, symbol, symbol), if it was asked for."""
+    """Probability of each plain symbol for each cipher symbol, (batch, symbol, symbol), if requested."""
     outputs: Tensor | None = None
-    """What the model answers at each place, (batch, pos), if probabilities were asked for."""
+    """What the model answers at each position, (batch, pos), if probabilities were requested."""
 
     @property
     def lengths(self) -> Ints:
@@ -47,19 +47,19 @@ class Answers:
 
     @property
     def claims(self) -> Ints:
-        """Number of the letter that each plain letter is taken for, (batch, 26); OTHER if that is no letter."""
+        """Number of the letter that each plain letter is taken for, (batch, 26); OTHER if it is not a letter."""
         numbers = np.full(self.alphabet.size, OTHER, dtype=np.int64)
         numbers[self._letters] = np.arange(N_LETTERS)
         return numbers[_ints(self.symbols.gather(1, self._cipher))]
 
     @property
     def margins(self) -> Floats:
-        """Probability of the answer for each plain letter less that of the best other one, (batch, 26).
+        """Probability of the answer for each plain letter minus that of the best other one, (batch, 26).
 
-        It is negative where a bijective head gave the letter less than its best, because another one needed that more.
+        Negative where a bijective head had to give the letter's best answer to another letter.
         """
         if self.probabilities is None:
-            raise ValueError("these answers were read without probabilities")
+            raise ValueError("the answers have no probabilities; call answer(..., probabilities=True)")
         cipher = self._cipher
         rows = self.probabilities.gather(1, cipher[..., None].expand(-1, -1, self.alphabet.size))
         answer = self.symbols.gather(1, cipher)[..., None]  # (batch, 26, 1)
@@ -69,9 +69,9 @@ class Answers:
 
     @property
     def consistent(self) -> NDArray[np.bool_]:
-        """Whether a text's cipher symbols each have the same answer wherever they stand, (batch,)."""
+        """Whether every cipher symbol of a text has the same answer at all its positions, (batch,)."""
         if self.outputs is None:
-            raise ValueError("these answers were read without outputs")
+            raise ValueError("the answers have no outputs; call answer(..., probabilities=True)")
         ids = self.batch.cipher_ids
         spread = [
             self.outputs.new_zeros(len(ids), self.alphabet.size).scatter_reduce(
@@ -94,7 +94,7 @@ class Answers:
 
 @torch.inference_mode()
 def answer(model: Alice, batch: Batch, *, probabilities: bool = False) -> Answers:
-    """Let a model read one batch."""
+    """Return what a model answers to one batch."""
     resid = model.resid(batch.cipher_ids)
     symbols = model.decode_symbols(resid, batch.cipher_ids, soft=False).argmax(-1)
     if not probabilities:
@@ -104,7 +104,7 @@ def answer(model: Alice, batch: Batch, *, probabilities: bool = False) -> Answer
 
 
 def answers(ctx: RunContext, *, probabilities: bool = False) -> Iterator[Answers]:
-    """Let the model of a context read all its texts, one batch at a time."""
+    """Yield what the model of a context answers to its texts, one batch at a time."""
     for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
         yield answer(ctx.model, batch, probabilities=probabilities)
 

@@ -1,4 +1,4 @@
-"""Options that several analyses share: how many texts, and which one to show."""
+"""Checks of the options that several analyses share: how many texts to measure, and which ones to show."""
 
 from collections.abc import Collection
 
@@ -6,13 +6,13 @@ from alice.errors import AliceError
 
 
 def check_samples(samples: int) -> None:
-    """Refuse a number of texts that leaves none."""
+    """Raise unless there is at least one text to measure."""
     if samples < 1:
         raise AliceError(f"samples={samples} leaves no text to measure on; give 1 or more")
 
 
 def check_example_options(samples: int, text: str, encrypt: bool, examples: Collection[int]) -> None:
-    """Refuse options that contradict each other."""
+    """Raise if the options contradict each other."""
     check_samples(samples)
     if encrypt and not text:
         raise AliceError("there is nothing to encrypt; give --text with --encrypt")
@@ -22,12 +22,12 @@ def check_example_options(samples: int, text: str, encrypt: bool, examples: Coll
 
 
 def check_examples_exist(examples: Collection[int], texts: int) -> None:
-    """Refuse numbers beyond the texts that there turned out to be."""
+    """Raise if an example is beyond the number of texts in the corpus."""
     for number in examples:
         if number >= texts:
             raise AliceError(no_example(number, f"{texts} texts"))
 
 
 def no_example(number: int, among: str) -> str:
-    """Say that there is no text of a number."""
+    """Return the error message for an example that does not exist."""
     return f"there is no example {number} among {among}; count from 0"

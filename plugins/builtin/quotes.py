@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_quotes(alphabet: "Alphabet") -> "Corpus":
-    """Open the quotations for an alphabet."""
+    """Open the quotations, cleaned for an alphabet."""
     from alice.text.corpus import QUOTES, open_corpus
 
     return open_corpus(QUOTES, alphabet=alphabet)

@@ -1,4 +1,4 @@
-"""Sorts attention heads into kinds by their statistics, and names each kind by what sets it apart from uniform."""
+"""Clusters attention heads into kinds by their statistics, and names each kind after what sets it apart."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -11,25 +11,25 @@ from alice.statistics import Floats
 
 MOST_KINDS = 6
 NEARLY_BEST = 0.05
-"""A finer sorting into kinds is taken as long as its silhouette is within this of the best."""
+"""The finest clustering is chosen whose silhouette is within this of the best."""
 OUTSTANDING = 0.1
-"""Share of the attention by which a kind must exceed uniform attention to be named after it."""
+"""Share of the attention by which a kind must exceed uniform attention to be named after that share."""
 BROAD = 2.0
-"""A kind that is named after nothing is broad if its entropy is within so many bits of uniform attention."""
+"""A kind without an outstanding share is broad if its entropy is within this many bits of uniform attention."""
 NEAR = 0.5
-"""It is near if it looks less far than this part of the mean distance of uniform attention."""
+"""It is near if its mean distance is below this fraction of that of uniform attention."""
 CONSTANT = 1e-6
-"""A statistic that varies less than this between heads says nothing about kinds."""
+"""A statistic that varies less than this between heads is ignored."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Heads that do about the same."""
+    """Heads with similar statistics."""
 
     name: str
     """The share of attention that exceeds uniform attention most, or `broad`, `near` or `elsewhere`.
 
-    Kinds that would be called alike have the next share in their name, or a number.
+    Kinds that would get the same name also carry the next share, or a number.
     """
     heads: tuple[int, ...]
     """Numbers of the heads, the most pronounced first."""
@@ -40,9 +40,9 @@ class Kind:
 def find_kinds(values: Floats, uniform: Floats) -> tuple[list[Kind], float]:
     """Cluster heads by their statistics, the kinds with most heads first; return also the silhouette, NaN for one kind.
 
-    `values` are (head, statistic) and `uniform` (statistic,), in the order of `STATISTICS`; every statistic weighs
-    alike. Of two to six kinds the largest number is taken whose silhouette is nearly the best. Fewer than three heads,
-    or heads that are all alike, are of one kind.
+    `values` are (head, statistic) and `uniform` (statistic,), in the order of `STATISTICS`; every statistic has the
+    same weight. Of two to six kinds, the largest number is chosen whose silhouette is nearly the best. Fewer than three
+    heads, or identical heads, form one kind.
     """
     scaled = _standardise(values)
     labels, silhouette = _cluster(scaled)
@@ -63,12 +63,12 @@ def _cluster(scaled: Floats) -> tuple[NDArray[np.int64], float]:
 
     distinct = len(np.unique(scaled.round(9), axis=0))
     counts = range(2, min(MOST_KINDS, distinct, len(scaled) - 1) + 1)
-    sortings = [AgglomerativeClustering(count).fit_predict(scaled) for count in counts]
-    if not sortings:
+    clusterings = [AgglomerativeClustering(count).fit_predict(scaled) for count in counts]
+    if not clusterings:
         return np.zeros(len(scaled), dtype=np.int64), float("nan")
-    silhouettes = [float(silhouette_score(scaled, labels)) for labels in sortings]
+    silhouettes = [float(silhouette_score(scaled, labels)) for labels in clusterings]
     finest = max(place for place, found in enumerate(silhouettes) if found >= max(silhouettes) - NEARLY_BEST)
-    return sortings[finest], silhouettes[finest]
+    return clusterings[finest], silhouettes[finest]
 
 
 def _describe(heads: NDArray[np.int64], values: Floats, uniform: Floats, scaled: Floats) -> Kind:
@@ -77,7 +77,7 @@ def _describe(heads: NDArray[np.int64], values: Floats, uniform: Floats, scaled:
     name = STATISTICS[statistic]
     if excess[statistic] < OUTSTANDING:
         name, statistic = _nameless(excess, uniform)
-    # A broad head has much entropy; one that is near or elsewhere is so the more, the less far or wide it looks.
+    # Broad heads come in order of falling entropy, near ones of rising distance, the others of rising entropy.
     sign = 1 if name in ("near", "elsewhere") else -1
     ordered = heads[np.argsort(sign * values[heads, statistic], kind="stable")]
     centre = scaled[heads].mean(0)
@@ -86,7 +86,7 @@ def _describe(heads: NDArray[np.int64], values: Floats, uniform: Floats, scaled:
 
 
 def _nameless(excess: Floats, uniform: Floats) -> tuple[str, int]:
-    """Name a kind that no share names, and say which statistic shows it."""
+    """Return the name of a kind without an outstanding share, and the statistic that orders its heads."""
     entropy, distance = STATISTICS.index("entropy"), STATISTICS.index("distance")
     if excess[entropy] > -BROAD:
         return "broad", entropy
@@ -94,19 +94,19 @@ def _nameless(excess: Floats, uniform: Floats) -> tuple[str, int]:
 
 
 def _tell_apart(kinds: list[Kind], values: Floats, uniform: Floats) -> list[Kind]:
-    """Give kinds of one name a second one after the share that exceeds uniform attention next, if any does."""
+    """Extend equal names by the share that exceeds uniform attention second most, if it is outstanding."""
     totals = Counter(kind.name for kind in kinds)
-    told = []
+    renamed = []
     for kind in kinds:
         excess = (values[list(kind.heads)].mean(0) - uniform)[-len(SHARES) :]
         second = int(np.argsort(-excess, kind="stable")[1])
         apart = totals[kind.name] > 1 and excess[second] >= OUTSTANDING
-        told.append(replace(kind, name=f"{kind.name} and {SHARES[second]}") if apart else kind)
-    return told
+        renamed.append(replace(kind, name=f"{kind.name} and {SHARES[second]}") if apart else kind)
+    return renamed
 
 
 def _number_twins(kinds: list[Kind]) -> list[Kind]:
-    """Tell kinds that still have one name apart by a number."""
+    """Number the kinds whose names are still equal."""
     totals, seen = Counter(kind.name for kind in kinds), Counter[str]()
     numbered = []
     for kind in kinds:

@@ -1,136 +1,129 @@
-"""The result of the attention analysis: kinds of head, statistics beside uniform attention, maps of one text."""
+"""The result of the attention analysis: kinds of head, statistics against uniform attention, maps of one text."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from alice.plugins.builtin.attention.kinds import Kind, find_kinds
-from alice.plugins.builtin.attention.measure import Heads, TextMaps
+from alice.plugins.builtin.attention.measure import Floats32, Measured, TextMaps
 from alice.plugins.builtin.attention.statistics import SHARES, STATISTICS
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, slider
 from alice.reports.maps import character_map, tiled_maps
 from alice.statistics import Estimate, bayesian_bootstrap
 
 FARTHEST = 4.0
-"""Where the colours end: 16 times uniform attention, or a sixteenth of it."""
-COUNTING = "L0H3 is head 3 of block 0, the first (early-exit calls the stream after this block layer 1)."
+"""Ends of the colour scale, in powers of two: 16 times uniform attention, and a sixteenth of it."""
+NUMBERING = "L0H3 is head 3 of block 0 (blocks.0)."
 UNITS = {"entropy": "bits", "distance": "characters"}
+UNIFORM = "uniform attention"
+"""What the tables have in the column `kind` for the baseline."""
+COLUMNS = [name.replace(" ", "_") for name in STATISTICS]
 CAVEATS = (
-    "Where a head looks is not what it does with what it finds there, nor whether the answer depends on it; the paper, "
-    "too, calls attention maps an unreliable indicator of input importance.",
-    "Queries are the letters of a text, keys all its characters. The shares overlap: a neighbour is mostly of the same "
-    "word, so they do not add up to one.",
-    "Kinds are clusters of these heads by these statistics alone. A silhouette below 0.5 says that they run into each "
-    "other; another choice of statistics may sort them otherwise.",
-    "Errors are one standard error from a Bayesian bootstrap over texts; they say nothing about other training runs.",
+    "Where a head looks says neither what it does with what it finds there nor whether the answer depends on it; the "
+    "paper, too, calls attention maps an unreliable indicator of input importance.",
+    "Queries are the letters of a text, keys all its characters. The shares overlap: a neighbour is usually in the "
+    "same word, so they do not add up to one.",
+    "Kinds are clusters of these heads by these statistics alone. A silhouette below 0.5 means that they are not well "
+    "separated; another choice of statistics may give other kinds.",
+    "Errors are one standard error from a Bayesian bootstrap over texts; they do not cover other trainings.",
 )
+Estimates = dict[int, list[Estimate]]
+"""Each of STATISTICS for every head, sorted by kind."""
 
 
-def report(heads: Heads, maps: TextMaps, chosen: Sequence[int] | None, *, rng: np.random.Generator) -> Result:
-    """Put what was measured into a result; maps are drawn of the chosen heads, or of one head of each kind."""
-    means, uniform = heads.values.mean(0, dtype=np.float64), heads.uniform.mean(0, dtype=np.float64)
-    kinds, silhouette = find_kinds(means, uniform)
-    kind_of = {head: kind.name for kind in kinds for head in kind.heads}
-    drawn = [kind.representative for kind in kinds] if chosen is None else list(chosen)
+def report(heads: Measured, maps: TextMaps, chosen: Sequence[int] | None, *, rng: np.random.Generator) -> Result:
+    """Build the result; maps are drawn of the chosen heads, or of one head of each kind."""
+    drawn = [kind.representative for kind in heads.kinds] if chosen is None else list(chosen)
     estimates = {
-        (head, place): bayesian_bootstrap(heads.values[:, head, place].astype(np.float64), rng)
-        for head in kind_of
-        for place in range(len(STATISTICS))
+        head: [bayesian_bootstrap(values.astype(np.float64), rng) for values in heads.values[:, head].T]
+        for head in heads.kind_of
     }
     flat = maps.patterns.reshape(-1, *maps.patterns.shape[2:])  # (head, query, key)
+    figures = {
+        "heads": _heads_figure(heads, estimates),
+        "all-maps": _all_maps_figure(heads, maps),
+        "maps": _maps_figure(heads, maps, flat, drawn),
+    }
+    arrays: dict[str, Any] = {
+        "statistics": heads.values,
+        "uniform": heads.uniform,
+        "maps": flat[drawn],
+        "map-heads": np.array([heads.place(head) for head in drawn], dtype=np.int64),
+    }
     return Result(
         title="Attention",
-        summary=_summary(heads, kinds),
+        summary=_summary(heads),
         caveats=CAVEATS,
-        metrics={
-            "kinds of head": len(kinds),
-            "heads": len(kind_of),
-            "silhouette": silhouette,
-            **_records(heads, means),
-            "texts": len(heads.values),
-        },
-        tables={
-            "kinds": _kinds_table(heads, kinds, means, uniform),
-            "heads": _heads_table(heads, kind_of, estimates, uniform),
-        },
-        figures={
-            "heads": _heads_figure(heads, kind_of, estimates, uniform),
-            "all-maps": _glance(heads, maps, kind_of),
-            "maps": _maps_figure(heads, maps, flat, drawn, kind_of),
-        },
-        arrays={
-            "statistics": heads.values,
-            "uniform": heads.uniform,
-            "maps": flat[drawn],
-            "map_heads": np.array([divmod(head, heads.in_layer) for head in drawn], dtype=np.int64),
-        },
+        metrics=_metrics(heads),
+        tables={"kinds": _kinds_table(heads), "heads": _heads_table(heads, estimates)},
+        figures={model_key(name, heads.model): figure for name, figure in figures.items()},
+        arrays={model_key(name, heads.model): array for name, array in arrays.items()},
     )
 
 
-def _summary(heads: Heads, kinds: Sequence[Kind]) -> str:
-    counted = ", ".join(f"{kind.name} ({len(kind.heads)})" for kind in kinds)
-    several = "s" if len(kinds) > 1 else ""
+def _summary(heads: Measured) -> str:
+    counted = ", ".join(f"{kind.name} ({len(kind.heads)})" for kind in heads.kinds)
+    several = "s" if len(heads.kinds) > 1 else ""
     return (
-        f"Where each of the {heads.values.shape[1]} heads of {heads.model} looks, over {len(heads.values)} texts, "
-        "beside what a head would score that looks at every character of the same texts alike. By these statistics the "
-        f"heads fall into {len(kinds)} kind{several}, named after what exceeds uniform attention most: {counted}."
+        f"Where each of the {heads.values.shape[1]} heads of {heads.model} looks, over {len(heads.values):,} texts, "
+        "compared with uniform attention on the same texts. By these statistics the heads fall into "
+        f"{len(heads.kinds)} kind{several}, named after what exceeds uniform attention most: {counted}."
     )
 
 
-def _records(heads: Heads, means: Any) -> dict[str, str]:
-    """Say which head has the largest share of each sort."""
-    best = {name: int(np.argmax(means[:, STATISTICS.index(name)])) for name in SHARES}
-    return {
-        f"most {name}": f"{heads.label(head)}: {means[head, STATISTICS.index(name)]:.2f}" for name, head in best.items()
-    }
+def _metrics(heads: Measured) -> list[Metric]:
+    model, means = heads.model, heads.means
+    metrics = [
+        Metric("kinds", len(heads.kinds), model=model, label="kinds of head"),
+        Metric("heads", len(means), model=model),
+        Metric("silhouette", heads.silhouette, model=model),
+    ]
+    for name in SHARES:
+        values = means[:, STATISTICS.index(name)]
+        label = f"most {name} ({heads.label(int(np.argmax(values)))})"
+        metrics.append(Metric(f"most-{name.replace(' ', '-')}", float(values.max()), model=model, label=label))
+    return [*metrics, Metric("texts", len(heads.values))]
 
 
-def _kinds_table(heads: Heads, kinds: Sequence[Kind], means: Any, uniform: Any) -> Table:
-    rows = [
+def _kinds_table(heads: Measured) -> Table:
+    means = heads.means
+    rows: list[tuple[Any, ...]] = [
         (
+            heads.model,
             kind.name,
             len(kind.heads),
             heads.label(kind.representative),
             *means[list(kind.heads)].mean(0).tolist(),
         )
-        for kind in kinds
+        for kind in heads.kinds
     ]
-    rows.append(("uniform attention", None, None, *uniform.tolist()))
+    rows.append((heads.model, UNIFORM, None, None, *heads.uniform_means.tolist()))
     caption = (
         "The kinds: how many heads each has, its most typical head, and the means of the statistics: entropy in bits, "
-        f"distance in characters, the rest shares of the attention. {COUNTING}"
+        f"distance in characters, the rest shares of the attention. {NUMBERING}"
     )
-    return Table(("kind", "heads", "typical", *STATISTICS), rows, caption=caption)
+    return Table(("model", "kind", "heads", "typical", *COLUMNS), rows, caption, labels={"typical": "typical head"})
 
 
-def _heads_table(
-    heads: Heads, kind_of: dict[int, str], estimates: dict[tuple[int, int], Estimate], uniform: Any
-) -> Table:
-    columns = [column for name in STATISTICS for column in (name, f"± {name}")]
+def _heads_table(heads: Measured, estimates: Estimates) -> Table:
+    kind_of = heads.kind_of
     rows: list[tuple[Any, ...]] = [
-        (
-            heads.label(head),
-            kind,
-            *(number for place in range(len(STATISTICS)) for number in estimates[head, place].cells),
-        )
-        for head, kind in kind_of.items()
+        (heads.model, *heads.place(head), kind_of[head], *(cell for estimate in found for cell in estimate.cells))
+        for head, found in estimates.items()
     ]
-    baseline = [cell for value in uniform.tolist() for cell in (value, None)]
-    rows.append(("uniform", "uniform attention", *baseline))
-    caption = (
-        f"Every head, sorted by kind: means over {len(heads.values)} texts with their errors; last, uniform attention."
-    )
-    return Table(("head", "kind", *columns), rows, caption=caption)
+    baseline = [cell for value in heads.uniform_means.tolist() for cell in (value, None)]
+    rows.append((heads.model, None, None, UNIFORM, *baseline))
+    statistics = [column for name in COLUMNS for column in (name, f"{name}_error")]
+    caption = f"Every head, sorted by kind: means over {len(heads.values):,} texts. The last row is uniform attention."
+    return Table(("model", "block", "head", "kind", *statistics), rows, caption)
 
 
-def _heads_figure(
-    heads: Heads, kind_of: dict[int, str], estimates: dict[tuple[int, int], Estimate], uniform: Any
-) -> Figure:
-    means = np.array([[estimates[head, place].mean for place in range(len(STATISTICS))] for head in kind_of])
+def _heads_figure(heads: Measured, estimates: Estimates) -> Figure:
+    kind_of, uniform = heads.kind_of, heads.uniform_means
+    means = np.array([[estimate.mean for estimate in found] for found in estimates.values()])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log2(means / uniform)  # NaN where neither has any, which is drawn as nothing
+        ratios = np.log2(means / uniform)  # NaN, which is drawn blank, where both are zero
     drawn = heatmap(
         np.clip(ratios, -FARTHEST, FARTHEST),
         x_labels=STATISTICS,
@@ -141,51 +134,50 @@ def _heads_figure(
     )
     bar = {"tickvals": [-4, -2, 0, 2, 4], "ticktext": ["1/16", "1/4", "1", "4", "16"]}
     tip = "%{y}<br>%{x}: <b>%{customdata[0]:.3f}</b><br>uniform: %{customdata[1]:.3f}<extra></extra>"
-    beside = np.stack([means, np.broadcast_to(uniform, means.shape)], axis=-1)
-    drawn.update_traces(colorbar=bar, customdata=beside, hovertemplate=tip)
+    both = np.stack([means, np.broadcast_to(uniform, means.shape)], axis=-1)
+    drawn.update_traces(colorbar=bar, customdata=both, hovertemplate=tip)
     lines = [name.replace(" ", "<br>") for name in STATISTICS]
     axis = {"side": "top", "tickangle": 0, "tickvals": list(range(len(lines))), "ticktext": lines}
     drawn.update_layout(height=min(1600, 140 + 20 * len(means)), xaxis=axis)
     rows = [
-        (*divmod(head, heads.in_layer), kind, name, UNITS.get(name, "share"), *found.cells, float(baseline))
-        for head, kind in kind_of.items()
-        for place, (name, baseline) in enumerate(zip(STATISTICS, uniform, strict=True))
-        for found in (estimates[head, place],)
+        (*heads.place(head), kind_of[head], name, UNITS.get(name, "share"), *estimate.cells, float(baseline))
+        for head, found in estimates.items()
+        for name, estimate, baseline in zip(STATISTICS, found, uniform, strict=True)
     ]
-    columns = ("layer", "head", "kind", "statistic", "unit", "mean", "error", "uniform")
+    columns = ("block", "head", "kind", "statistic", "unit", "mean", "mean_error", "uniform")
     caption = (
-        "Statistics of every head by those of uniform attention, heads sorted by kind: blue is more, orange less. "
-        f"{COUNTING}"
+        "Statistics of every head divided by those of uniform attention, heads sorted by kind: blue is more, orange "
+        f"less. {NUMBERING}"
     )
     return Figure(drawn, caption, Table(columns, rows))
 
 
-def _glance(heads: Heads, maps: TextMaps, kind_of: dict[int, str]) -> Figure:
-    # Layers run across, (head, layer, query, key), since a page of tall columns would take long to scroll.
+def _all_maps_figure(heads: Measured, maps: TextMaps) -> Figure:
+    # Blocks run across, (head, block, query, key): tall columns would take long to scroll.
     across = maps.patterns.swapaxes(0, 1)
     rows, columns = ([f"{letter}{place}" for place in range(across.shape[axis])] for axis, letter in enumerate("HL"))
     drawn = tiled_maps(across, row_labels=rows, column_labels=columns)
     caption = (
-        f"All heads at a glance, {maps.title}: L0 is the first block; in each square queries run down and keys to the "
-        "right. Each row is "
-        "divided by its largest weight, so a head that looks everywhere alike is dark all over."
+        f"All heads at a glance, {maps.title}: L0 is the first block. In each square queries run down and keys to the "
+        "right. Each row is divided by its largest weight, so a head with uniform attention is dark all over."
     )
-    data = [(*divmod(head, heads.in_layer), kind_of[head]) for head in sorted(kind_of)]
-    return Figure(drawn, caption, Table(("layer", "head", "kind"), data))
+    kind_of = heads.kind_of
+    data = [(*heads.place(head), kind_of[head]) for head in sorted(kind_of)]
+    return Figure(drawn, caption, Table(("block", "head", "kind"), data))
 
 
-def _maps_figure(heads: Heads, maps: TextMaps, flat: Any, drawn: Sequence[int], kind_of: dict[int, str]) -> Figure:
+def _maps_figure(heads: Measured, maps: TextMaps, flat: Floats32, drawn: Sequence[int]) -> Figure:
+    kind_of = heads.kind_of
     steps = {f"{heads.label(head)}, {kind_of[head]}": character_map(flat[head], maps.text) for head in drawn}
-    strongest = {head: flat[head].argmax(-1) for head in drawn}
     rows = [
-        (*divmod(head, heads.in_layer), query, maps.text[query], key, maps.text[key], float(flat[head, query, key]))
-        for head, keys in strongest.items()
-        for query, key in enumerate(keys.tolist())
+        (*heads.place(head), query, maps.text[query], key, maps.text[key], float(flat[head, query, key]))
+        for head in drawn
+        for query, key in enumerate(flat[head].argmax(-1).tolist())
     ]
-    columns = ("layer", "head", "query", "query character", "strongest key", "key character", "weight")
+    columns = ("block", "head", "query", "query_character", "strongest_key", "key_character", "weight")
     caption = (
         f"Row-normalised maps, {maps.title}: each row, the attention of one character, is divided by its largest "
-        "weight. The tip over a cell gives the weight itself. The CSV has the strongest key of every query, arrays.npz "
-        "the maps."
+        "weight. Hover over a cell to see the weight itself. The CSV file has the strongest key of every query, "
+        "arrays.npz the maps."
     )
     return Figure(slider(steps, prefix="head "), caption, Table(columns, rows))

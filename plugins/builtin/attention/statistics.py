@@ -1,8 +1,8 @@
-"""Where a head looks, in seven numbers a text: pure functions of tensors, and what uniform attention would score.
+"""Where a head looks, in seven numbers per text, and what uniform attention would score.
 
-Queries are the letters of the text, since these are what is to be solved; keys are all its characters. A word is a run
-of letters, with apostrophes between letters; every other character is a word boundary. The query's own place counts as
-`self` alone: `same symbol` and `same word` are about other places.
+Queries are the letters of the text, since these are what the model solves; keys are all its characters. A word is a run
+of letters, with apostrophes between letters; every other character is a word boundary. The query's own position counts
+only as `self`: `same symbol` and `same word` are about other positions.
 """
 
 import torch
@@ -19,11 +19,11 @@ APOSTROPHE = "'"
 def key_weights(cipher_ids: Tensor, mask: Tensor, alphabet: Alphabet) -> Tensor:
     """Return what a unit of attention adds to each statistic of its text, (batch, statistic, query, key).
 
-    Ids and mask are (batch, pos). Queries weigh alike and sum to one; padding weighs nothing. The first plane is for
-    the entropy and holds the weight of the query alone. A text without letters has no queries and is NaN throughout.
+    Ids and mask are (batch, pos). All queries have the same weight, and the weights sum to one; padding has none. The
+    first plane is for the entropy and holds the weight of the query only. A text without letters is NaN throughout.
     """
-    places = torch.arange(cipher_ids.shape[1], device=cipher_ids.device)
-    distance = (places[:, None] - places[None, :]).abs()  # (query, key)
+    positions = torch.arange(cipher_ids.shape[1], device=cipher_ids.device)
+    distance = (positions[:, None] - positions[None, :]).abs()  # (query, key)
     letters = _is_letter(cipher_ids, alphabet) & mask
     words = _word_numbers(cipher_ids, letters, alphabet)  # (batch, pos), 0 between words
     other = distance > 0
@@ -42,12 +42,12 @@ def head_statistics(pattern: Tensor, weights: Tensor) -> Tensor:
     `pattern` is (batch, head, query, key), each row over the text summing to one; `weights` come from `key_weights`.
     """
     pattern, weights = pattern.float().flatten(2), weights.flatten(2).transpose(1, 2)  # (batch, query * key, statistic)
-    bits = pattern.clamp_min(torch.finfo(pattern.dtype).tiny).log2_().mul_(pattern)  # a third of the time of entr
+    bits = pattern.clamp_min(torch.finfo(pattern.dtype).tiny).log2_().mul_(pattern)  # much faster than special.entr
     return torch.cat([-bits @ weights[..., :1], pattern @ weights[..., 1:]], dim=-1)
 
 
 def uniform_pattern(mask: Tensor) -> Tensor:
-    """Return the pattern of one head that looks at every character alike, (batch, pos) -> (batch, 1, query, key)."""
+    """Return the pattern of uniform attention over every text, (batch, pos) -> (batch, 1, query, key)."""
     return (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 

@@ -1,4 +1,4 @@
-"""Key recovery: the key that a model has found, against the true one.
+"""Key recovery: the key that a model finds, compared with the true one.
 
 Says nothing about letters that a text does not contain: no solver could know those.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.example_options import check_example_options, check_examples_exist
+from alice.plugins.builtin.example_options import check_example_options
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KeyRecovery:
-    """The key that a model finds against the true one: how much is right, how sure it is, where letters collide.
+    """The key that a model finds, compared with the true one: how much is right, how sure it is, where letters collide.
 
     A bijective model states its key. For the others it is what the outputs pooled by symbol imply, which may give one
     plain letter to two cipher letters.
@@ -29,25 +29,19 @@ class KeyRecovery:
     samples: int = field(default=1000, metadata={"help": "Texts to measure on."})
     example: int = field(default=0, metadata={"help": "Number of the text whose key is drawn, counted from 0."})
     text: str = field(default="", metadata={"help": "Ciphertext whose key is drawn, instead of an example."})
-    encrypt: bool = field(default=False, metadata={"help": "Take --text for plaintext, and encrypt it first."})
+    encrypt: bool = field(default=False, metadata={"help": "Treat --text as plaintext and encrypt it first."})
 
     def __post_init__(self) -> None:
         check_example_options(self.samples, self.text, self.encrypt, [self.example])
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Compare keys over all texts with each model."""
+        """Compare keys over all texts, with each model."""
         from alice.plugins.builtin.key_recovery.measure import measure
         from alice.plugins.builtin.key_recovery.report import report
-        from alice.plugins.builtin.key_recovery.shown import given_key
 
         ctx = ctx.sample(self.samples)
-        measured = [measure(one, self.example) for one in ctx.each]
-        if self.text:
-            shown = [given_key(one, self.text, encrypt=self.encrypt) for one in ctx.each]
-        else:
-            check_examples_exist([self.example], measured[0].texts)
-            shown = [found.examples[self.example] for found in measured]
-        return report(measured, shown, rng=ctx.rng)
+        measured = [measure(one, self.example, text=self.text, encrypt=self.encrypt) for one in ctx.each]
+        return report(measured, rng=ctx.rng)
 
 
 @hookimpl

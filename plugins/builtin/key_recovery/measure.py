@@ -1,137 +1,214 @@
-"""Keys that a model finds, compared with the true ones over many texts."""
+"""The keys that a model finds, compared with the true ones over many texts, and the whole key of single texts."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
-from alice.plugins.builtin.answers import OTHER, Answers, answers
-from alice.plugins.builtin.key_recovery.shown import ShownKey, shown_key
-from alice.plugins.builtin.traces import Ints
+from alice.plugins.builtin.answers import OTHER, Answers, answer, answers
+from alice.plugins.builtin.example_options import no_example
+from alice.plugins.builtin.traces import Ints, Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, RatioBootstrap
 from alice.text.cipher import N_LETTERS
 
+Bools = NDArray[np.bool_]
 MARGINS = np.linspace(0, 1, 11)[:-1]
-"""Lower ends of the bins of margins; before the first comes a bin of negative ones."""
+"""Lower ends of the bins of margins; a bin of negative margins comes before the first."""
 COLUMNS = ("text", "characters", "letters observed", "observed and right", "right of 26", "one-to-one", "consistent")
 """What is kept of each text."""
 PAIRS = np.stack(np.triu_indices(N_LETTERS, 1))
 """The 325 pairs of letters, (2, pairs)."""
 
 
-@dataclass(eq=False)
-class Keys:
-    """What one model's keys are like; `measure` fills it batch by batch."""
+@dataclass(frozen=True, eq=False)
+class TextKey:
+    """One text with the key that a model finds for it."""
+
+    trace: Trace
+    """The text and the model's answer."""
+    probabilities: Floats
+    """Probability of each plain letter for each cipher letter, (26, 26)."""
+
+    @property
+    def key(self) -> Ints:
+        """Plain letter (0-25) that each cipher letter is taken for, (26,); OTHER if the answer is not a letter."""
+        letters = self.trace.alphabet.letter_ids
+        numbers = np.full(self.trace.alphabet.size, OTHER, dtype=np.int64)
+        numbers[letters] = np.arange(N_LETTERS)
+        return numbers[self.trace.answers[-1, letters]]
+
+    @property
+    def collisions(self) -> dict[int, list[int]]:
+        """Plain letters that several cipher letters of the text are taken for, with these cipher letters."""
+        claimed = defaultdict(list)
+        for cipher in np.flatnonzero(self.trace.seen & (self.key != OTHER)).tolist():
+            claimed[int(self.key[cipher])].append(cipher)
+        return {plain: ciphers for plain, ciphers in sorted(claimed.items()) if len(ciphers) > 1}
+
+    @property
+    def colliding(self) -> Ints:
+        """Cipher letters that share their answer with another, (letters,), in order."""
+        return np.array(sorted(chain.from_iterable(self.collisions.values())), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What the keys of one model are like."""
 
     model: str
     """Name of the checkpoint."""
     bijective: bool
-    """Whether its head should only answer with permutations; what it does answer is counted all the same."""
+    """Whether its head is built to answer with permutations; collisions are counted anyway."""
+    texts: int
+    """Texts read, including those without letters."""
+    keys: Ints
+    """The COLUMNS of each text with letters, (7, text), in the order of the texts."""
     margins: RatioBootstrap
-    """Letters that are right over all, by margin, (bins,): the observed letters of all texts."""
-    texts: int = 0
-    """Texts read."""
-    rows: list[Ints] = field(default_factory=list)
-    """Of each batch, a row of COLUMNS for each text with letters."""
-    collisions: Ints = field(default_factory=lambda: np.zeros((N_LETTERS, PAIRS.shape[1]), dtype=np.int64))
-    """Texts in which both letters of a pair are taken for the same letter, (26, pairs)."""
-    texts_collided: int = 0
-    """Texts in which that is so for any pair."""
-    summed_margins: Floats = field(default_factory=lambda: np.zeros(2))
-    """Sum of the margins of wrong letters and of right ones."""
-    examples: dict[int, ShownKey] = field(default_factory=dict)
-    """The key asked for, by the number of its text."""
-    collided: ShownKey | None = None
-    """Of the texts with a collision, that with the most of its key right; the first of these."""
-    collided_accuracy: float = -1.0
-    """How much of that is right."""
+    """Right letters over all observed letters, by margin, (bin,)."""
+    mean_margins: tuple[float | None, float | None]
+    """Mean margin of wrong letters and of right ones; None if there are none."""
+    collisions: Ints
+    """Texts in which both letters of a pair are taken for the same letter, (26, pair)."""
+    texts_collided: int
+    """Texts with any such pair."""
+    example: TextKey
+    """The text to draw."""
+    collided: TextKey | None
+    """Of the texts with a collision, the first of those with the most of their key right."""
 
     @property
     def may_collide(self) -> bool:
-        """Whether collisions are to be shown: always without a bijective head, and with one if there are any."""
+        """Whether to show collisions: always without a bijective head, and with one if there are any."""
         return not self.bijective or self.texts_collided > 0
 
     @property
-    def columns(self) -> Ints:
-        """The COLUMNS, (7, texts), in the order of the texts."""
-        rows = np.concatenate(self.rows)
-        return rows[rows[:, 0].argsort()].T
-
-    @property
     def lengths(self) -> Ints:
-        """Characters of each text, (texts,)."""
+        """Characters of each text, (text,)."""
         return self._column("characters")
 
     @property
     def accuracy(self) -> Floats:
-        """Share of the observed letters that are right, (texts,)."""
+        """Share of the observed letters that are right, (text,)."""
         return self._column("observed and right") / self._column("letters observed")
 
     @property
     def accuracy_of_all(self) -> Floats:
-        """Share of all 26 letters that are right, (texts,), the unobserved ones by whatever the model says."""
+        """Share of all 26 letters that are right, observed or not, (text,)."""
         return self._column("right of 26") / N_LETTERS
 
     @property
-    def one_to_one(self) -> NDArray[np.bool_]:
-        """Whether the observed letters are taken for letters, all different, (texts,)."""
+    def one_to_one(self) -> Bools:
+        """Whether the observed letters are taken for different letters, (text,)."""
         return self._column("one-to-one") == 1
 
     def _column(self, name: str) -> Ints:
-        return self.columns[COLUMNS.index(name)]
+        return self.keys[COLUMNS.index(name)]
+
+
+@dataclass(eq=False)
+class _Sums:
+    """Sums over batches; the fields are those of `Measured`."""
+
+    margins: RatioBootstrap
+    texts: int = 0
+    rows: list[Ints] = field(default_factory=list)
+    collisions: Ints = field(default_factory=lambda: np.zeros((N_LETTERS, PAIRS.shape[1]), dtype=np.int64))
+    texts_collided: int = 0
+    margin_sums: Floats = field(default_factory=lambda: np.zeros(2))
+    collided: TextKey | None = None
+    collided_accuracy: float = -1.0
+
+    def add(self, found: Answers) -> None:
+        """Add a batch."""
+        claims, observed = found.claims, found.counts > 0
+        right = claims == np.arange(N_LETTERS)
+        same = _collisions(claims, observed)
+        np.add.at(self.collisions, (claims[:, PAIRS[0]][same], np.nonzero(same)[1]), 1)
+        self.texts_collided += int(same.any(1).sum())
+        one_to_one = ~same.any(1) & ~((claims == OTHER) & observed).any(1)
+        numbers = found.batch.index.tolist()
+        counts = (numbers, found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1))
+        self.rows.append(np.stack([*counts, one_to_one, found.consistent], axis=1)[observed.any(1)])
+        self.texts += len(claims)
+        self._add_margins(found.margins, observed, right)
+        accuracy = (right & observed).sum(1) / np.maximum(observed.sum(1), 1)
+        accuracy[~same.any(1)] = -1
+        if accuracy.max() > self.collided_accuracy:
+            self.collided, self.collided_accuracy = _text_key(found, numbers[int(accuracy.argmax())]), accuracy.max()
+
+    def _add_margins(self, margins: Floats, observed: Bools, right: Bools) -> None:
+        bins = np.digitize(margins, MARGINS)
+        parts = [[(bins == number) & observed & which for which in (right, True)] for number in range(len(MARGINS) + 1)]
+        self.margins.add(*(np.stack([pair[which].sum(1) for pair in parts], axis=1) for which in (0, 1)))
+        self.margin_sums += [margins[observed & ~right].sum(), margins[observed & right].sum()]
 
     @property
     def mean_margins(self) -> tuple[float | None, float | None]:
-        """Mean margin of wrong letters and of right ones; None if there is none."""
         right = self.margins.part.sum()
         counts = (self.margins.whole.sum() - right, right)
-        pairs = zip(self.summed_margins, counts, strict=True)
+        pairs = zip(self.margin_sums, counts, strict=True)
         wrong, good = (float(total / count) if count else None for total, count in pairs)
         return wrong, good
 
 
-def measure(ctx: RunContext, wanted: int) -> Keys:
-    """Read all texts of a context, and keep the key of the one that is wanted."""
-    bijective = ctx.model.config.variant == "bijective"
-    keys = Keys(ctx.checkpoint, bijective, RatioBootstrap(ctx.rng, len(MARGINS) + 1))
+def measure(ctx: RunContext, example: int = 0, *, text: str = "", encrypt: bool = False) -> Measured:
+    """Read all texts of a context; keep the whole key of one example, or of `text` if it is given."""
+    sums = _Sums(RatioBootstrap(ctx.rng, len(MARGINS) + 1))
+    shown: TextKey | None = None
     for found in answers(ctx, probabilities=True):
-        _add(keys, found, wanted)
-    if not keys.rows or not sum(map(len, keys.rows)):
+        sums.add(found)
+        if not text and example in found.batch.index.tolist():
+            shown = _text_key(found, example)
+    if not any(map(len, sums.rows)):
         raise AliceError("no text has a letter, so there is no key to recover; check the corpus")
-    return keys
+    if text:
+        shown = _given_key(ctx, text, encrypt=encrypt)
+    if shown is None:
+        raise AliceError(no_example(example, f"{sums.texts} texts"))
+    rows = np.concatenate(sums.rows)
+    return Measured(
+        model=ctx.checkpoint,
+        bijective=ctx.model.config.variant == "bijective",
+        texts=sums.texts,
+        keys=rows[rows[:, 0].argsort()].T,
+        margins=sums.margins,
+        mean_margins=sums.mean_margins,
+        collisions=sums.collisions,
+        texts_collided=sums.texts_collided,
+        example=shown,
+        collided=sums.collided,
+    )
 
 
-def _add(keys: Keys, found: Answers, wanted: int) -> None:
-    claims, observed = found.claims, found.counts > 0
-    right = claims == np.arange(N_LETTERS)
-    same = _collisions(claims, observed)
-    np.add.at(keys.collisions, (claims[:, PAIRS[0]][same], np.nonzero(same)[1]), 1)
-    keys.texts_collided += int(same.any(1).sum())
-    one_to_one = ~same.any(1) & ~((claims == OTHER) & observed).any(1)
-    numbers = found.batch.index.tolist()
-    counts = (numbers, found.lengths, observed.sum(1), (right & observed).sum(1), right.sum(1))
-    keys.rows.append(np.stack([*counts, one_to_one, found.consistent], axis=1)[observed.any(1)])
-    keys.texts += len(claims)
-    _add_margins(keys, found.margins, observed, right)
-    if wanted in numbers:
-        keys.examples[wanted] = shown_key(found, wanted)
-    accuracy = (right & observed).sum(1) / np.maximum(observed.sum(1), 1)
-    accuracy[~same.any(1)] = -1
-    if accuracy.max() > keys.collided_accuracy:
-        keys.collided, keys.collided_accuracy = shown_key(found, numbers[int(accuracy.argmax())]), accuracy.max()
-
-
-def _collisions(claims: Ints, observed: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say of each text and pair of letters whether both are there and are taken for one letter, (texts, pairs)."""
+def _collisions(claims: Ints, observed: Bools) -> Bools:
+    """Return for each text and pair of letters whether both occur and are taken for the same letter, (text, pair)."""
     one, other = PAIRS
     letters = observed & (claims != OTHER)
     return (claims[:, one] == claims[:, other]) & letters[:, one] & letters[:, other]
 
 
-def _add_margins(keys: Keys, margins: Floats, observed: NDArray[np.bool_], right: NDArray[np.bool_]) -> None:
-    bins = np.digitize(margins, MARGINS)
-    parts = [[(bins == number) & observed & which for which in (right, True)] for number in range(len(MARGINS) + 1)]
-    keys.margins.add(*(np.stack([pair[which].sum(1) for pair in parts], axis=1) for which in (0, 1)))
-    keys.summed_margins += [margins[observed & ~right].sum(), margins[observed & right].sum()]
+def _text_key(found: Answers, number: int) -> TextKey:
+    """Return the key of text `number`, which must be in the batch."""
+    ((_, trace),) = traces(found.batch, found.symbols[None], found.alphabet, [number])
+    return TextKey(trace, _letter_probabilities(found, found.batch.index.tolist().index(number)))
+
+
+def _given_key(ctx: RunContext, text: str, *, encrypt: bool) -> TextKey:
+    """Return the key of a text given by the user; the true key is known only if we encrypt it."""
+    batch = text_batch(ctx, text, encrypt=encrypt)
+    found = answer(ctx.model, batch, probabilities=True)
+    trace = given_trace(batch, found.symbols[None], ctx.alphabet, known=encrypt)
+    return TextKey(trace, _letter_probabilities(found, 0))
+
+
+def _letter_probabilities(found: Answers, row: int) -> Floats:
+    """Return the probabilities of one text for letters alone, (26, 26)."""
+    if found.probabilities is None:
+        raise ValueError("the answers have no probabilities; call answer(..., probabilities=True)")
+    letters = found.alphabet.letter_ids
+    table: Floats = found.probabilities[row].double().cpu().numpy()[np.ix_(letters, letters)]
+    return table

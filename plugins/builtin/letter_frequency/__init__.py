@@ -1,6 +1,6 @@
-"""Letter frequency: whether rare letters are wrong more often than they occur, and what they are taken for.
+"""Letter frequency: whether rare letters have more than their share of the errors, and what they are taken for.
 
-Not a measure of how hard a letter is to a model in general: with few errors, single texts decide.
+Do not take this as a measure of how hard a letter is in general: with few errors, single texts decide.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LetterFrequency:
-    """Each letter's share of the errors beside its share of English, and what it is mistaken for.
+    """Each letter's share of the errors compared with its share of English, and what it is mistaken for.
 
-    The paper's figure, with the frequencies of Lewand (2000), and the same with those of the texts read.
+    The paper's figure, with the frequencies of Lewand (2000), and the same with those of the texts measured.
     """
 
     name = "letter-frequency"
@@ -31,11 +31,11 @@ class LetterFrequency:
         check_samples(self.samples)
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Count for every letter what each model takes it for."""
-        from alice.plugins.builtin.letter_frequency.measure import tally
+        """Count what each model takes every letter for."""
+        from alice.plugins.builtin.letter_frequency.measure import measure
         from alice.plugins.builtin.letter_frequency.report import report
 
-        return report([tally(one) for one in ctx.sample(self.samples).each])
+        return report([measure(one) for one in ctx.sample(self.samples).each])
 
 
 @hookimpl

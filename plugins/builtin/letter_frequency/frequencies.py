@@ -1,4 +1,4 @@
-"""How often letters occur in English, and which share of a model's errors falls on each beside that."""
+"""How often letters occur in English, and how a letter's share of the errors compares with that."""
 
 from dataclasses import dataclass
 
@@ -46,8 +46,8 @@ def lewand() -> Floats:
 def excess(error_rates: Floats, frequencies: Floats) -> Floats:
     """Return by how much each letter's share of the errors exceeds its share of the text, (..., 26) each.
 
-    As in the paper: the error rate of a letter times its frequency, over the sum of that for all letters, less the
-    frequency. A letter without an error rate counts for nothing and stays NaN; without any error all are NaN.
+    As in the paper: the error rate of a letter times its frequency, divided by the sum of that over all letters, minus
+    the frequency. A letter without an error rate is left out and stays NaN; without any errors all are NaN.
     """
     weighted = error_rates * frequencies
     total = np.nansum(weighted, axis=-1, keepdims=True)
@@ -60,7 +60,7 @@ class Line:
     """A least-squares line through points."""
 
     slope: float
-    """Rise for a step of one."""
+    """Change of y for a step of one in x."""
     slope_error: float
     """Standard error of the slope."""
     intercept: float
@@ -68,11 +68,11 @@ class Line:
     correlation: float
     """Pearson's r."""
     p_value: float
-    """Chance of a slope as far from zero if there were none, under the usual assumptions."""
+    """Probability of a slope this far from zero if the true slope were zero, under the usual assumptions."""
 
 
 def fit_line(x: Floats, y: Floats) -> Line | None:
-    """Fit a line through the finite points, (points,) each; None if they are fewer than three or all alike."""
+    """Fit a line through the finite points, (points,) each; None with fewer than three or without variation."""
     from scipy.stats import linregress  # here, because it takes a second to import
 
     finite = np.isfinite(x) & np.isfinite(y)

@@ -13,15 +13,15 @@ from alice.text.cipher import N_LETTERS
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Measured:
     """What one model takes each letter for."""
 
     model: str
     """Name of the checkpoint."""
     texts: int
-    """How many texts were read."""
+    """Texts read."""
     confusion: Ints
-    """Characters of each plain letter by the letter that they are taken for, (26, 27); last: no letter."""
+    """Characters of each plain letter by the letter that they are taken for, (26, 27); last: not a letter."""
     wrong: RatioBootstrap
     """Wrong characters of each letter over all of them, (26,)."""
 
@@ -43,9 +43,9 @@ class Tally:
         return self.characters / max(self.characters.sum(), 1)
 
     def excess(self, frequencies: Floats | None = None) -> tuple[Floats, Floats]:
-        """Return each letter's share of the errors less its frequency, and the standard error of that, (26,) each.
+        """Return each letter's share of the errors minus its frequency, and the standard error of that, (26,) each.
 
-        Without frequencies they are those of these texts, which are then as uncertain as the errors.
+        By default the frequencies are those of these texts, and the error includes their uncertainty.
         """
         if frequencies is None:
             found, drawn = self.frequencies, self.wrong.whole_draws / self.wrong.whole_draws.sum(1, keepdims=True)
@@ -55,8 +55,8 @@ class Tally:
         return excess(self.wrong.ratio, found), self.wrong.spread(draws)
 
 
-def tally(ctx: RunContext) -> Tally:
-    """Read all texts of a context; only sums are kept."""
+def measure(ctx: RunContext) -> Measured:
+    """Read all texts of a context, keeping only sums."""
     confusion = np.zeros((N_LETTERS, OTHER + 1), dtype=np.int64)
     wrong = RatioBootstrap(ctx.rng, N_LETTERS)
     plain = np.arange(N_LETTERS)
@@ -66,4 +66,4 @@ def tally(ctx: RunContext) -> Tally:
         np.add.at(confusion, (np.broadcast_to(plain, claims.shape), claims), counts)
         wrong.add(counts * (claims != plain), counts)
         texts += len(counts)
-    return Tally(ctx.checkpoint, texts, confusion, wrong)
+    return Measured(ctx.checkpoint, texts, confusion, wrong)

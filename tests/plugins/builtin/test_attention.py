@@ -16,7 +16,7 @@ from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins import RunContext
 from alice.plugins.builtin.attention import Attention
-from alice.plugins.builtin.attention.measure import example_batch, measure, read_maps
+from alice.plugins.builtin.attention.measure import measure, read_maps, shown_text
 from alice.plugins.builtin.attention.statistics import STATISTICS
 from alice.plugins.conformance import tiny_context, tiny_texts
 
@@ -53,7 +53,7 @@ def test_a_text_in_a_padded_batch_is_as_the_text_alone(variant):
     assert any(not batch.mask.all() for batch in ctx.batches)
     together = measure(ctx)
     for number in range(0, 40, 13):
-        batch = example_batch(ctx, number)
+        _, batch = shown_text(ctx, number)
         assert batch.mask.all()
         alone = measure(_Only(ctx, replace(batch, index=torch.tensor([0]))))
         assert alone.values[0] == pytest.approx(together.values[number], abs=1e-4)
@@ -72,57 +72,64 @@ class _Only:
 
 def test_maps_are_the_models_own_patterns(model):
     ctx = tiny_context(model, texts=9)
-    maps = read_maps(ctx, example_batch(ctx, 4), "example 4")
+    title, batch = shown_text(ctx, 4)
+    assert title == "example 4"
+    maps = read_maps(ctx, batch, title)
     _, cache = model.run_with_cache(model.to_tokens([maps.text]))
-    for layer in range(2):
-        assert maps.patterns[layer] == pytest.approx(cache[f"blocks.{layer}.attn.hook_pattern"][0].numpy(), abs=1e-6)
+    for block in range(2):
+        assert maps.patterns[block] == pytest.approx(cache[f"blocks.{block}.attn.hook_pattern"][0].numpy(), abs=1e-6)
     assert len(maps.text) == len(tiny_texts(9)[4])
 
 
 def test_the_result_holds_what_was_measured(run_context):
     with run_context.model.hooks(fwd_hooks=PLANTED):
         result = Attention(samples=24).run(run_context)
-    assert result.metrics["heads"] == 4
-    assert result.metrics["most self"] == "L0H1: 1.00"
-    rows = {row[0]: row for row in result.tables["heads"].rows}
-    assert rows.keys() == {"L0H0", "L0H1", "L1H0", "L1H1", "uniform"}
-    assert rows["L0H0"][2::2] == pytest.approx(rows["uniform"][2::2], rel=1e-5)
-    assert rows["L0H0"][2] == pytest.approx(result.arrays["statistics"][:, 0, 0].mean(), rel=1e-5)
-    assert sum(row[1] or 0 for row in result.tables["kinds"].rows) == 4
-    data = result.figures["heads"].data
+    assert result.metric("heads", model="base").value == 4
+    most = result.metric("most-self")
+    assert (str(most), most.label) == ("1", "most self (L0H1)")
+    (head,) = result.tables["heads"].records(block=0, head=0)
+    (uniform,) = result.tables["heads"].records(block=None)
+    assert len(result.tables["heads"].rows) == 5
+    columns = [name.replace(" ", "_") for name in STATISTICS]
+    assert [head[name] for name in columns] == pytest.approx([uniform[name] for name in columns], rel=1e-5)
+    assert head["entropy"] == pytest.approx(result.array("statistics", model="base")[:, 0, 0].mean(), rel=1e-5)
+    assert sum(row["heads"] or 0 for row in result.tables["kinds"].records()) == 4
+    data = result.figure("heads", model="base").data
     assert len(data.rows) == 4 * len(STATISTICS)
-    assert {row[3] for row in data.rows} == set(STATISTICS)
+    assert {row["statistic"] for row in data.records()} == set(STATISTICS)
 
 
 def test_maps_are_drawn_of_the_heads_chosen(run_context):
     def heads(**options):
-        return Attention(samples=5, **options).run(run_context).arrays["map_heads"].tolist()
+        return Attention(samples=5, **options).run(run_context).array("map-heads", model="base").tolist()
 
-    assert heads(layer=(1,)) == [[1, 0], [1, 1]]
+    assert heads(block=(1,)) == [[1, 0], [1, 1]]
     assert heads(head=(1,)) == [[0, 1], [1, 1]]
-    assert heads(layer=(1, 0, 1), head=(0,)) == [[0, 0], [1, 0]]
+    assert heads(block=(1, 0, 1), head=(0,)) == [[0, 0], [1, 0]]
     result = Attention(samples=5).run(run_context)
-    typical = [row[2] for row in result.tables["kinds"].rows[:-1]]
-    assert [f"L{layer}H{head}" for layer, head in result.arrays["map_heads"]] == typical
+    typical = [row["typical"] for row in result.tables["kinds"].records()[:-1]]
+    assert [f"L{block}H{head}" for block, head in result.array("map-heads", model="base")] == typical
 
 
 def test_a_text_of_the_user_is_drawn(run_context):
-    result = Attention(samples=3, text="Uryyb, jbeyq! <b>", layer=(0,), head=(0,)).run(run_context)
-    (trace,) = result.figures["maps"].figure.data
+    result = Attention(samples=3, text="Uryyb, jbeyq! <b>", block=(0,), head=(0,)).run(run_context)
+    (trace,) = result.figure("maps", model="base").figure.data
     assert "".join(place[0] for place in trace.x).replace("\N{OPEN BOX}", " ") == "URYYB, JBEYQ! B"
-    assert result.arrays["maps"].shape == (1, 15, 15)
-    assert result.arrays["maps"].sum(-1) == pytest.approx(np.ones((1, 15)), abs=1e-5)
-    encrypted = Attention(samples=3, text="HELLO", encrypt=True, layer=(0,)).run(run_context)
-    symbols = [place[0] for place in encrypted.figures["maps"].figure.data[0].x]
+    maps = result.array("maps", model="base")
+    assert maps.shape == (1, 15, 15)
+    assert maps.sum(-1) == pytest.approx(np.ones((1, 15)), abs=1e-5)
+    encrypted = Attention(samples=3, text="HELLO", encrypt=True, block=(0,)).run(run_context)
+    symbols = [place[0] for place in encrypted.figure("maps", model="base").figure.data[0].x]
     assert symbols[2] == symbols[3]
     assert symbols != list("HELLO")
 
 
 def test_the_figures_of_a_long_text_stay_small(tiny_alice):
     result = Attention(samples=3, text="ABCDE FGH " * 30).run(tiny_context(tiny_alice, texts=3))
-    for trace in (result.figures["all-maps"].figure.data[0], result.figures["maps"].figure.data[0]):
-        assert np.asarray(trace.z).dtype == np.uint8
-    assert len(result.figures["maps"].data.rows) == 300 * len(result.arrays["map_heads"])
+    for name in ("all-maps", "maps"):
+        assert np.asarray(result.figure(name, model="base").figure.data[0].z).dtype == np.uint8
+    rows = result.figure("maps", model="base").data.rows
+    assert len(rows) == 300 * len(result.array("map-heads", model="base"))
 
 
 @pytest.mark.parametrize(
@@ -142,11 +149,11 @@ def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"layer": (2,)}, "no layer 2; this model has 2"),
+        ({"block": (2,)}, "no block 2; this model has 2"),
         ({"head": (0, -1)}, "no head -1"),
         ({"example": 50}, "no example 50 among 24 texts"),
-        ({"text": "A" * 301}, "301 characters, and a map shows 300 at most"),
-        ({"text": "123"}, "cannot be followed"),
+        ({"text": "A" * 301}, "301 characters, but a map shows 300 at most"),
+        ({"text": "123"}, "cannot be used"),
     ],
 )
 def test_what_the_model_or_the_texts_do_not_have_is_refused(run_context, options, complaint):
@@ -154,9 +161,9 @@ def test_what_the_model_or_the_texts_do_not_have_is_refused(run_context, options
         Attention(**options).run(run_context)
 
 
-def test_more_maps_than_a_page_can_bear_are_refused():
+def test_too_many_maps_for_a_page_are_refused():
     ctx = tiny_context(tiny("base", n_layers=7), texts=3)
-    with pytest.raises(AliceError, match="14 maps of 300 characters are too many for one page; name 12 at most"):
+    with pytest.raises(AliceError, match="14 maps of 300 characters are too many for one page; choose 12 at most"):
         Attention(samples=3, text="AB " * 100, head=(0, 1)).run(ctx)
 
 
@@ -171,27 +178,11 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     save_checkpoint(tmp_path / "model")
     save_texts(tmp_path / "texts.txt")
     monkeypatch.chdir(tmp_path)
-    options = [
-        "--ckpt",
-        "model",
-        "--data",
-        "texts.txt",
-        "--split",
-        "all",
-        "--samples",
-        "9",
-        "--layer",
-        "0",
-        "--head",
-        "1",
-    ]
+    data = ["--data", "texts.txt", "--split", "all", "--samples", "9"]
+    options = ["--ckpt", "model", *data, "--block", "0", "--head", "1"]
     done = CliRunner().invoke(main, ["run", "attention", *options])
     assert done.exit_code == 0, done.output
     headline, report = done.stdout.splitlines()
-    assert headline.startswith("kinds of head: ")
+    assert headline.startswith("kinds of head")
     stored = json.loads((Path(report).parent / "result.json").read_text())
-    assert stored["provenance"]["options"]["layer"] == [0]
-
-
-def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(Attention)
+    assert stored["provenance"]["options"]["block"] == [0]

@@ -1,3 +1,5 @@
+"""Whether answers are consistent within a text."""
+
 from dataclasses import replace
 
 import pytest
@@ -7,17 +9,17 @@ from alice.plugins.builtin.answers import answer
 from alice.plugins.conformance import tiny_context
 
 
-@pytest.fixture(params=["base", "bijective", "dynamic"])
+@pytest.fixture(scope="module", params=["base", "bijective", "dynamic"])
 def found(request):
     ctx = tiny_context(tiny(request.param), texts=40)
     return answer(ctx.model, max(ctx.batches, key=len), probabilities=True)
 
 
-def test_every_model_answers_a_symbol_alike_everywhere(found):
+def test_every_model_gives_a_symbol_the_same_answer_everywhere(found):
     assert found.consistent.tolist() == [True] * len(found.batch)
 
 
-def test_one_other_answer_is_noticed_in_its_text_alone(found):
+def test_one_different_answer_is_found_in_its_text_only(found):
     ids = found.batch.cipher_ids
     row = 1
     place = next(
@@ -29,7 +31,7 @@ def test_one_other_answer_is_noticed_in_its_text_alone(found):
     assert replace(found, outputs=outputs).consistent.tolist() == expected
 
 
-def test_what_stands_in_the_padding_does_not_count(found):
+def test_padding_does_not_count(found):
     outputs = found.outputs.clone()
     padding = ~found.batch.mask
     assert padding.any()
@@ -37,6 +39,6 @@ def test_what_stands_in_the_padding_does_not_count(found):
     assert replace(found, outputs=outputs).consistent.all()
 
 
-def test_without_outputs_there_is_nothing_to_say(found):
-    with pytest.raises(ValueError, match="without outputs"):
+def test_consistency_needs_outputs(found):
+    with pytest.raises(ValueError, match="have no outputs"):
         _ = replace(found, outputs=None).consistent
