@@ -1,4 +1,4 @@
-"""Probes that read layers: what a representation holds, beside what the model makes of it.
+"""Probes: what can be read from a layer, independently of the model's own head.
 
     from alice.probes.layers import LayerProbes
     from alice.probes.tasks import tasks
@@ -9,10 +9,10 @@
     train, held_out = split_texts(count_of_texts, ctx.rng)
     probes = LayerProbes("linear").fit(TokenPairs(stored, names, [task], train), [task.classes])
     for batch, cache in stored:
-        tokens = chosen(batch, held_out)  # places in the batch laid flat
+        tokens = chosen(batch, held_out)  # positions in the flattened batch
         answers = probes.predict(stacked(cache, names, tokens))  # (task, layer, token)
 
-`alice.probes.layers` trains probes of all layers together, `alice.probes.estimators` has them as scikit-learn
-estimators, `alice.probes.tasks` says what they are asked for, and `alice.probes.tokens` takes tokens of some texts from
-stored activations.
+`layers` trains the probes of all layers together, `estimators` has them as scikit-learn estimators, `tasks` defines
+targets and control tasks, `tokens` selects tokens of some texts from stored activations, and `scores` computes the
+accuracy by text.
 """

@@ -1,4 +1,4 @@
-"""The same probes as scikit-learn classifiers over arrays (token, d), for cross-validation and the like.
+"""The same probes as scikit-learn classifiers over arrays (token, d), for example for cross-validation.
 
 Split by text: `cross_val_score(LinearProbe(), X, y, groups=text_of_token, cv=GroupKFold())`.
 """
@@ -21,7 +21,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 class _Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
-    """A probe of one layer, trained as `LayerProbes` trains those of all layers."""
+    """A probe of one layer, trained with `LayerProbes`."""
 
     _kind: Kind
 
@@ -44,13 +44,13 @@ class _Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return scores[0].softmax(-1).numpy()
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
-        """Return the class of every token, (token,)."""
+        """Return the predicted class of every token, (token,)."""
         best = self.predict_proba(X).argmax(-1)
         return self.classes_[best]
 
 
 class LinearProbe(_Probe):
-    """A linear probe: softmax regression without norm and without regularisation (unless `weight_decay` is given)."""
+    """A linear probe: softmax regression without norm, and without regularization unless `weight_decay` is given."""
 
     _kind = "linear"
 

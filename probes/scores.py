@@ -1,4 +1,4 @@
-"""How often probes are right, text by text: over the letters of a text, and over all its characters."""
+"""Accuracy of probes by text: over the letters of a text, and over all its characters."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,38 +16,39 @@ from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
 
 Shares = NDArray[np.float32]
+"""Shares of correct answers."""
 
 
 class Reader(Protocol):
-    """What answers several tasks, such as `LayerProbes` fitted for them."""
+    """Predicts the labels of several tasks, such as `LayerProbes` fitted for them."""
 
     def predict(self, x: Tensor) -> Tensor:
-        """Return answers, (layer, token, d) -> (task, layer, token)."""
+        """Return the predicted labels, (layer, token, d) -> (task, layer, token)."""
 
 
 @dataclass(frozen=True, eq=False)
 class MostFrequent:
-    """Answers every task with its most frequent label, whatever the activations: the least that a probe must beat."""
+    """Predicts the most frequent label of every task: the baseline that a probe must beat."""
 
     counts: Sequence[NDArray[np.int64]]
     """How often each label occurs, (class,) for each task."""
 
     def predict(self, x: Tensor) -> Tensor:
-        """Return the answers, (layer, token, d) -> (task, layer, token)."""
+        """Return the predicted labels, (layer, token, d) -> (task, layer, token)."""
         best = torch.tensor([int(count.argmax()) for count in self.counts], device=x.device)
         return best[:, None, None].expand(-1, *x.shape[:2])
 
 
 @dataclass(frozen=True, eq=False)
 class TextScores:
-    """Share of right answers of each task and layer in each text, (task, layer, text); NaN where nothing is asked."""
+    """Accuracy of each task and layer in each text, (task, layer, text); NaN for a text without labels."""
 
     letters: Shares
-    """Over the letters alone."""
+    """Over the letters only."""
     characters: Shares
-    """Over all characters that the task asks about."""
+    """Over all characters that have a label."""
     tokens: NDArray[np.int64]
-    """Letters that each task asked about in all texts, (task,)."""
+    """Number of letters that have a label, (task,)."""
 
     @classmethod
     def measure(
@@ -60,11 +61,11 @@ class TextScores:
         texts: Texts,
         alphabet: Alphabet,
     ) -> Self:
-        """Ask probes of these tasks about the texts wanted, in the order of their numbers."""
+        """Score probes for these tasks on the chosen texts, in the order of their numbers."""
         shape = (len(tasks), len(names), int(texts.sum()))
         letters, characters = np.full(shape, np.nan, np.float32), np.full(shape, np.nan, np.float32)
         tokens = np.zeros(len(tasks), np.int64)
-        place = np.cumsum(texts) - 1  # of each text among those wanted
+        place = np.cumsum(texts) - 1  # of each text among the chosen ones
         for number in range(len(shards)):
             batch, cache = shards[number]
             here = chosen(batch, texts)
@@ -84,7 +85,7 @@ class TextScores:
 
 
 def _shares(right: Tensor, asked: Tensor, rows: Tensor, count: int) -> Shares:
-    """Return the share of right answers in each row of a batch, (task, layer, row), of answers (task, layer, token)."""
+    """Return the accuracy in each row of a batch, (task, layer, token) -> (task, layer, row)."""
     hits = torch.zeros(*right.shape[:2], count, device=right.device)
     hits.index_add_(2, rows, (right & asked[:, None]).float())
     total = torch.zeros(len(asked), 1, count, device=right.device).index_add_(2, rows, asked[:, None].float())
@@ -94,7 +95,7 @@ def _shares(right: Tensor, asked: Tensor, rows: Tensor, count: int) -> Shares:
 def count_labels(
     batches: Iterable[Batch], tasks: Sequence[Task], *, texts: Texts, alphabet: Alphabet
 ) -> list[NDArray[np.int64]]:
-    """Count the labels of each task over the letters of the texts wanted, (class,) each."""
+    """Count the labels of each task over the letters of the chosen texts, (class,) each."""
     counts = [np.zeros(task.classes, np.int64) for task in tasks]
     for batch in batches:
         tokens = chosen(batch, texts)

@@ -1,7 +1,6 @@
-"""What probes are asked for: labels of every character of a batch, and the control task of each.
+"""Targets of probes: labels for every character of a batch, and a control task for each target.
 
-A word here is a run of letters: spaces, apostrophes and hyphens end it. Every task but the letter's leaves out all that
-is no letter.
+A word is a run of letters: spaces, apostrophes and hyphens end it. All tasks except `letter` label letters only.
 """
 
 from collections.abc import Callable
@@ -17,27 +16,28 @@ from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
 
 RANKS, POSITIONS, LENGTHS = 15, 10, 12
-"""Classes of the frequency rank, the position in the word and the word's length; the last one is open."""
+"""Number of classes of frequency rank, position in the word and word length; the last class is open-ended."""
 VOWELS = "AEIOU"
 Labels = Callable[[Batch], Tensor]
+"""Returns the labels of a batch, (batch, pos)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A question about every character."""
+    """A target: one label per character."""
 
     name: str
-    """What it is called on the command line."""
+    """Name on the command line."""
     title: str
-    """What a figure calls it."""
+    """Name in figures."""
     classes: int
-    """Number of possible answers."""
+    """Number of classes."""
     labels: Labels
-    """Answers for a batch, (batch, pos), IGNORED where the task leaves a character out."""
+    """Labels of a batch, (batch, pos), IGNORED where a character has none."""
 
 
 def tasks(alphabet: Alphabet) -> dict[str, Task]:
-    """Return every task for models of an alphabet, by name, in the order of a report."""
+    """Return all tasks for an alphabet by name, in the order of a report."""
     every = (
         Task("letter", "plaintext letter", alphabet.size, plain_symbol),
         Task("rank", "frequency rank of the symbol", RANKS, lambda batch: frequency_rank(batch, alphabet)),
@@ -49,12 +49,12 @@ def tasks(alphabet: Alphabet) -> dict[str, Task]:
 
 
 def plain_symbol(batch: Batch) -> Tensor:
-    """Return the id of the plaintext character, spaces and punctuation too, as the paper's probes decode."""
+    """Return the id of the plaintext character, including spaces and punctuation, as in the paper."""
     return batch.plain_ids.where(batch.mask, IGNORED)
 
 
 def frequency_rank(batch: Batch, alphabet: Alphabet) -> Tensor:
-    """Return how many letters are more frequent in the text than this one, capped; equal counts share a rank."""
+    """Return the number of letters that are more frequent in the text, capped; equal counts share a rank."""
     letters = _letter_numbers(batch.cipher_ids, alphabet)
     counts = torch.nn.functional.one_hot(letters + 1, 27).sum(1)[:, 1:]  # (batch, 26)
     ranks = (counts[:, None] > counts[:, :, None]).sum(-1)  # (batch, 26)
@@ -62,13 +62,13 @@ def frequency_rank(batch: Batch, alphabet: Alphabet) -> Tensor:
 
 
 def word_position(batch: Batch, alphabet: Alphabet) -> Tensor:
-    """Return the place of a letter in its word, from 0, capped."""
+    """Return the position of a letter in its word, counted from 0, capped."""
     letters = _letter_numbers(batch.cipher_ids, alphabet)
     return _capped(_run(letters >= 0), POSITIONS, letters)
 
 
 def word_length(batch: Batch, alphabet: Alphabet) -> Tensor:
-    """Return the length of a letter's word less one, capped."""
+    """Return the length of a letter's word minus one, capped."""
     letters = _letter_numbers(batch.cipher_ids, alphabet)
     inside = letters >= 0
     return _capped(_run(inside) + _run(inside.flip(1)).flip(1), LENGTHS, letters)
@@ -82,15 +82,15 @@ def vowel(batch: Batch, alphabet: Alphabet) -> Tensor:
 
 
 def is_letter(batch: Batch, alphabet: Alphabet) -> Tensor:
-    """Say of every character whether it is a letter, (batch, pos)."""
+    """Return whether every character is a letter, (batch, pos)."""
     return _letter_numbers(batch.plain_ids, alphabet) >= 0
 
 
 def control(task: Task, counts: NDArray[np.int64], alphabet: Alphabet, rng: np.random.Generator) -> Task:
-    """Return the control task of a task (Hewitt and Liang 2019): each cipher symbol gets a random label and keeps it.
+    """Return the control task of a task (Hewitt and Liang 2019): each cipher symbol gets a fixed random label.
 
-    Labels are drawn as often as the task has them, `counts` (class,), so that both are about equally unbalanced. Only a
-    probe that can tell the cipher symbols apart, and learn their labels by heart, answers it.
+    Labels are drawn from the distribution of the task's own, `counts` (class,), so that both are equally unbalanced. A
+    probe can only solve it by telling the cipher symbols apart and memorizing their labels.
     """
     drawn = torch.from_numpy(rng.choice(task.classes, size=alphabet.size, p=counts / counts.sum()))
 
@@ -101,14 +101,14 @@ def control(task: Task, counts: NDArray[np.int64], alphabet: Alphabet, rng: np.r
 
 
 def _letter_numbers(ids: Tensor, alphabet: Alphabet) -> Tensor:
-    """Return 0 to 25 for A to Z, and -1 for anything else."""
+    """Return 0 to 25 for A to Z, and -1 otherwise."""
     table = torch.full((alphabet.size,), -1, dtype=torch.int64)
     table[torch.from_numpy(alphabet.letter_ids.astype(np.int64))] = torch.arange(len(alphabet.letter_ids))
     return table.to(ids.device)[ids]
 
 
 def _run(inside: Tensor) -> Tensor:
-    """Return how many characters of the same run stand before each one, (batch, pos); any number outside."""
+    """Return the position of each character in its run, counted from 0, (batch, pos); undefined outside of runs."""
     place = torch.arange(inside.shape[1], device=inside.device).expand(inside.shape)
     breaks = torch.where(inside, -1, place).cummax(1).values
     return place - breaks - 1

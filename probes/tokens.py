@@ -1,4 +1,7 @@
-"""Tokens of some texts with their labels, read from stored activations a shard at a time; texts are never split."""
+"""Tokens of some texts with their labels, read from stored activations one shard at a time.
+
+Training and test sets are split by text, never within a text.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ from alice.probes.tasks import Task
 from alice.text.batches import Batch
 
 Texts = NDArray[np.bool_]
-"""Which texts of a sample are meant, by their numbers."""
+"""Mask of the chosen texts by number, (text,)."""
 
 
 class Shards(Protocol):
@@ -28,9 +31,9 @@ class Shards(Protocol):
 
 
 def split_texts(count: int, rng: np.random.Generator, *, held_out: float = 0.25) -> tuple[Texts, Texts]:
-    """Draw the texts to train on and those held out, at least one each; a text is on one side with all its tokens."""
+    """Split texts at random into masks of training and held-out texts, with at least one text each."""
     if count < 2:
-        raise AliceError(f"probes need at least 2 texts, one to train on and one to test on, not {count}; give more")
+        raise AliceError(f"probes need at least 2 texts, for training and for testing, not {count}; give more")
     held = np.zeros(count, dtype=bool)
     held[rng.permutation(count)[: min(count - 1, max(1, round(held_out * count)))]] = True
     return ~held, held
@@ -38,16 +41,16 @@ def split_texts(count: int, rng: np.random.Generator, *, held_out: float = 0.25)
 
 @dataclass(frozen=True, eq=False)
 class TokenPairs(Sequence[Pair]):
-    """Pairs (X, y) of the texts wanted, as `LayerProbes.fit` reads them: `pairs[i]` is read when it is asked for."""
+    """Pairs (X, y) of the chosen texts for `LayerProbes.fit`; `pairs[i]` is loaded on access."""
 
     shards: Shards
-    """Where the activations come from."""
+    """The stored activations."""
     names: Sequence[str]
-    """Hooks of the layers, in their order."""
+    """Hooks of the layers, in order."""
     tasks: Sequence[Task]
-    """What the labels are of; y is (task, token)."""
+    """The targets; y is (task, token)."""
     texts: Texts
-    """Texts to take."""
+    """The chosen texts."""
 
     def __len__(self) -> int:
         return len(self.shards)
@@ -59,7 +62,7 @@ class TokenPairs(Sequence[Pair]):
 
 
 def chosen(batch: Batch, texts: Texts) -> Tensor:
-    """Return the places of the characters of the texts wanted, (token,), in a batch laid flat."""
+    """Return the positions of the characters of the chosen texts in the flattened batch, (token,)."""
     wanted = torch.from_numpy(texts).to(batch.index.device)[batch.index]
     return (batch.mask & wanted[:, None]).flatten().nonzero()[:, 0]
 

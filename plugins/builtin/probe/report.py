@@ -110,9 +110,7 @@ def _others_figure(found: list[_Estimates]) -> Figure:
         panels.append(
             Panel({name: (layers, y) for name, y in lines.items()}, "layer", "accuracy", one.title, y_range=(0, 1))
         )
-    caption = (
-        "Accuracy on held-out letters, with the control task, a model with random weights and the most frequent answer."
-    )
+    caption = "Accuracy on held-out letters: probe, control task, model with random weights and most frequent answer."
     return Figure(line_panels(*panels), caption)
 
 
@@ -128,8 +126,8 @@ def _selectivity_figure(found: list[_Estimates]) -> Figure:
 
 def _summary(readings: Readings, found: list[_Estimates]) -> str:
     start = (
-        f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling, were trained on "
-        f"{len(readings.trained_on)} texts and tested on {len(readings.held_out)} others."
+        f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling, were trained "
+        f"on {len(readings.trained_on)} texts and tested on {len(readings.held_out)} others."
     )
     letters = [
         f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly, "
@@ -164,9 +162,7 @@ def _table(model: str, found: list[_Estimates]) -> Table:
     columns = ("model", "target", "kind", "layer", "accuracy", "accuracy_error", "all_characters", "control")
     columns += ("selectivity", "selectivity_error", "random_weights", "most_frequent", "letters", "texts")
     labels = {"control": "control accuracy", "most_frequent": "most frequent answer"}
-    caption = (
-        "Accuracy over the letters of held-out texts, mean over texts; over all characters where they have labels."
-    )
+    caption = "Accuracy over the letters of held-out texts, mean over texts; over all characters if they have labels."
     return Table(columns, [(model, *row) for one in found for row in _rows(one)], caption, labels)
 
 
