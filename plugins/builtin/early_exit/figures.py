@@ -11,7 +11,7 @@ from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
 from alice.reports.key_matrix import Marks, key_matrix
 from alice.reports.theme import template
-from alice.solving.solve import NO_SYMBOL
+from alice.solving.solution import NO_SYMBOL
 from alice.text.alphabet import LETTERS
 
 COLUMNS = 48

@@ -11,7 +11,7 @@ from alice.plugins.builtin.early_exit.measure import Measured
 from alice.plugins.builtin.traces import Ints, Trace
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
-from alice.solving.solve import NO_SYMBOL
+from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Floats, bayesian_bootstrap, blank_nan
 from alice.text.alphabet import LETTERS
 
