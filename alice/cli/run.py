@@ -202,9 +202,9 @@ def run_one(
 
 
 def _find_earlier(out: Path, analysis: Analysis, ctx: "RunContext", plugin: Plugin) -> "Report | None":
-    from alice.plugins.reproduce.reuse import find_run
+    from alice.plugins.reproduce.reuse import find_report
 
-    return find_run(out, analysis, ctx, plugin)
+    return find_report(out, analysis, ctx, plugin)
 
 
 def raise_failures(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> None:

@@ -1,15 +1,15 @@
-"""The option `--runs` of analyses that read what trainings have logged."""
+"""The option `--trainings` of analyses that read training folders."""
 
 from dataclasses import field
 from typing import Any
 
 
-def runs_field(sweep: str) -> Any:
-    """Return the field; `sweep` is the command that makes such runs."""
+def trainings_field(sweep: str) -> Any:
+    """Return the field; `sweep` is the command that makes such trainings."""
     return field(
         default=(),
         metadata={
-            "help": "Run folder, or folder of run folders; once for each.",
-            "missing": f"make such runs with: {sweep} --out DIR",
+            "help": "Training folder, or a folder of them; may be repeated.",
+            "missing": f"make some with: {sweep} --out DIR",
         },
     )

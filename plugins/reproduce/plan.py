@@ -7,19 +7,9 @@ from typing import Any, Literal
 
 from alice.plugins.context import RunContext
 
-Readers = Literal["all", "probed", "base", "none", "multilingual"]
+Which = Literal["all", "probed", "base", "none", "multilingual"]
 """Models that an analysis reads: all, base and bijective ones, the first base one, none, or the multilingual one."""
-SAMPLES: dict[str, int] = {
-    "early-exit": 1000,
-    "key-recovery": 1000,
-    "errors-by-length": 2000,
-    "letter-frequency": 2000,
-    "ngram": 400,
-    "attention": 300,
-    "relabelling": 200,
-}
-"""Texts of each analysis, so that all of them take a few minutes with the bundled models."""
-READERS: dict[str, Readers] = {
+ANALYSES: dict[str, Which] = {
     "early-exit": "all",
     "key-recovery": "all",
     "errors-by-length": "all",
@@ -32,28 +22,42 @@ READERS: dict[str, Readers] = {
     "generalization": "none",
     "scaling": "none",
 }
-"""Every analysis of a table or figure, in the order of running."""
-SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-runs DIR`."
-BORG = "It needs a transcription and its plaintext, which this package has not: give `--borg FILE --borg-plain FILE`."
+"""Every analysis that gives a table or figure, in the order of running, with the models that it reads."""
+SAMPLES: dict[str, int] = {
+    "early-exit": 1000,
+    "key-recovery": 1000,
+    "errors-by-length": 2000,
+    "letter-frequency": 2000,
+    "ngram": 400,
+    "attention": 300,
+    "relabelling": 200,
+}
+"""Texts of each analysis, chosen so that all of them take a few minutes with the bundled models."""
+SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."
+BORG = (
+    "It needs a transcription and its plaintext, which this package does not contain: give "
+    "`--borg FILE --borg-plain FILE`."
+)
+NO_MODEL = "It needs a base or a bijective model: give one with `--ckpt`."
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the user gave."""
+class Request:
+    """What the user asked for."""
 
-    generalization_runs: tuple[Path, ...] = ()
-    scaling_runs: tuple[Path, ...] = ()
+    generalization_trainings: tuple[Path, ...] = ()
+    scaling_trainings: tuple[Path, ...] = ()
     borg: Mapping[str, Any] = field(default_factory=dict)
     """Options of the borg analysis; without a file it is not run."""
     samples: int | None = None
-    """Texts of each analysis, instead of ours."""
+    """Texts of each analysis, instead of SAMPLES."""
     skip: tuple[str, ...] = ()
     """Analyses to leave out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An analysis to run, or why it cannot be."""
+    """An analysis to run, or why it cannot be run."""
 
     analysis: str
     ctx: RunContext | None = None
@@ -61,46 +65,44 @@ class Step:
     absent: str = ""
 
 
-def plan(models: RunContext, multilingual: RunContext | None, wanted: Wanted) -> list[Step]:
+def plan(models: RunContext, multilingual: RunContext | None, request: Request) -> list[Step]:
     """Return a step for every analysis."""
-    return [_step(analysis, readers, models, multilingual, wanted) for analysis, readers in READERS.items()]
+    return [_step(analysis, which, models, multilingual, request) for analysis, which in ANALYSES.items()]
 
 
-def _step(analysis: str, readers: Readers, models: RunContext, multilingual: RunContext | None, wanted: Wanted) -> Step:
-    if analysis in wanted.skip:
+def _step(analysis: str, which: Which, models: RunContext, multilingual: RunContext | None, request: Request) -> Step:
+    if analysis in request.skip:
         return Step(analysis, absent=f"Left out by `--skip {analysis}`.")
-    if readers == "none":
-        runs: tuple[Path, ...] = getattr(wanted, f"{analysis}_runs")
+    if which == "none":
+        trainings: tuple[Path, ...] = getattr(request, f"{analysis}_trainings")
         ctx = RunContext(seed=models.seed, tracker=models.tracker)
-        return Step(analysis, ctx, {"runs": runs}) if runs else Step(analysis, absent=SWEEP.format(analysis))
-    if readers == "multilingual":
+        options = {"trainings": trainings}
+        return Step(analysis, ctx, options) if trainings else Step(analysis, absent=SWEEP.format(analysis))
+    if which == "multilingual":
         ctx = multilingual or replace(models, others=())
-        return Step(analysis, ctx, wanted.borg) if wanted.borg.get("file") else Step(analysis, absent=BORG)
-    chosen = _chosen(models, readers)
+        return Step(analysis, ctx, request.borg) if request.borg.get("file") else Step(analysis, absent=BORG)
+    chosen = _chosen(models, which)
     if not chosen:
-        return Step(analysis, absent="It takes a base or a bijective model: give one with `--ckpt`.")
-    return Step(analysis, _together(chosen), _options(analysis, wanted.samples))
+        return Step(analysis, absent=NO_MODEL)
+    return Step(analysis, _together(chosen), _options(analysis, request.samples))
 
 
 def _options(analysis: str, samples: int | None) -> dict[str, Any]:
-    ours = SAMPLES.get(analysis)
-    if samples is None:
-        return {} if ours is None else {"samples": ours}
-    return {"samples": samples}
+    samples = samples or SAMPLES.get(analysis)
+    return {} if samples is None else {"samples": samples}
 
 
-def _chosen(models: RunContext, readers: Readers) -> list[RunContext]:
+def _chosen(models: RunContext, which: Which) -> list[RunContext]:
     each = list(models.each)
-    if readers == "all":
+    if which == "all":
         return each
-    probed = [one for one in each if one.model.config.variant in ("base", "bijective")]
-    if readers == "probed":
-        return probed
+    if which == "probed":
+        return [one for one in each if one.model.config.variant in ("base", "bijective")]
     base = [one for one in each if one.model.config.variant == "base"]
     return (base or each)[:1]
 
 
 def _together(contexts: Sequence[RunContext]) -> RunContext:
-    """Return one context over several, each without others of its own."""
+    """Return one context of several, each without others of its own."""
     first, *others = (replace(one, others=()) for one in contexts)
     return replace(first, others=tuple(others))

@@ -1,4 +1,4 @@
-"""Finds the result of an analysis that was run before with the same inputs, so that a reproduction can go on."""
+"""Finds the report of an earlier run on the same inputs, so that a reproduction can continue where it stopped."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -11,23 +11,24 @@ from alice.plugins.analysis import Analysis
 from alice.plugins.context import RunContext
 from alice.plugins.manager import Plugin
 from alice.plugins.sample import Sample
-from alice.reports.archive import RESULT, Report, read_report
+from alice.reports import Report
+from alice.reports.archive import RESULT, read_report
 from alice.reports.html import REPORT
 
 SETTLED = ("analysis", "options", "seed", "checkpoint", "plugin", "versions")
-"""What must be the same; the texts, and those that a solver learned from, are compared by their hashes."""
+"""What must be equal; the texts, and those that a solver learned from, are compared by their hashes."""
 
 
-def find_run(runs: Path, analysis: Analysis, ctx: RunContext, plugin: Plugin) -> Report | None:
-    """Return the newest run in a folder that this analysis would only repeat, if there is one."""
-    if ctx.named_model is None or _reads_files(analysis):  # what lies in files may have changed
+def find_report(folder: Path, analysis: Analysis, ctx: RunContext, plugin: Plugin) -> Report | None:
+    """Return the newest report in a folder that this analysis would only repeat, if there is one."""
+    if ctx.named_model is None or _reads_files(analysis):  # the contents of files may have changed
         return None
     wanted = provenance.describe(analysis, ctx, plugin)
-    for folder in sorted(runs.glob(f"{analysis.name}-*"), reverse=True):
-        if (folder / RESULT).is_file() and (folder / REPORT).is_file() and (run := _read(folder)) is not None:
-            about = run.provenance
+    for place in sorted(folder.glob(f"{analysis.name}-*"), reverse=True):
+        if (place / RESULT).is_file() and (place / REPORT).is_file() and (report := _read(place)) is not None:
+            about = report.provenance
             if all(about.get(name) == wanted[name] for name in SETTLED) and _same_texts(about.get("data"), ctx):
-                return run
+                return report
     return None
 
 
@@ -39,29 +40,29 @@ def _reads_files(analysis: Analysis) -> bool:
 def _read(folder: Path) -> Report | None:
     try:
         return read_report(folder)
-    except AliceError:  # a damaged result is as good as none
+    except AliceError:  # a damaged report is made again
         return None
 
 
 def _same_texts(data: Any, ctx: RunContext) -> bool:
-    """Say whether each model would read the texts that it read then."""
+    """Return whether each model would read the same texts as before."""
     return isinstance(data, Mapping) and all(
         one.texts is not None and _reads(one.texts, data if "sha256" in data else data.get(one.checkpoint))
         for one in ctx.each
     )
 
 
-def _reads(texts: Sample, then: Any) -> bool:
-    if not isinstance(then, Mapping) or not isinstance(count := then.get("texts"), int) or count < 1:
+def _reads(texts: Sample, before: Any) -> bool:
+    if not isinstance(before, Mapping) or not isinstance(count := before.get("texts"), int) or count < 1:
         return False
-    same_source = (then.get("source"), then.get("split")) == (texts.pool.source, texts.split)
-    return same_source and texts.anew().first(count).fingerprint == then.get("sha256") and _learns(texts, then)
+    same_source = (before.get("source"), before.get("split")) == (texts.pool.source, texts.split)
+    return same_source and texts.unread().first(count).fingerprint == before.get("sha256") and _learns(texts, before)
 
 
-def _learns(texts: Sample, then: Mapping[str, Any]) -> bool:
-    """Say whether the texts that something learned from then are still the first of the training side."""
-    if "training sha256" not in then:
+def _learns(texts: Sample, before: Mapping[str, Any]) -> bool:
+    """Return whether the texts that something learned from are still the first of the training split."""
+    if "training sha256" not in before:
         return True
-    if not isinstance(count := then.get("training texts"), int) or count < 1:
+    if not isinstance(count := before.get("training texts"), int) or count < 1:
         return False
-    return replace(texts, pool=texts.pool.training, count=count).fingerprint == then["training sha256"]
+    return replace(texts, pool=texts.pool.training, count=count).fingerprint == before["training sha256"]

@@ -1,11 +1,11 @@
 """Whether a claim holds: a statistic with a 95 % interval against a threshold that was set beforehand.
 
-It holds if the whole interval lies on the claim's side of the threshold, it does not if the whole interval lies on the
-other side, and otherwise these data do not decide.
+A claim holds if the whole interval lies on its side of the threshold, it does not hold if the whole interval lies on
+the other side, and otherwise the data do not decide.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line, lewand
 from alice.statistics import Floats
 
 Outcome = Literal["holds", "does not hold", "undecided"]
@@ -20,9 +21,19 @@ Side = Literal["above", "below"]
 LEVEL = 0.95
 """Coverage of every interval."""
 ALWAYS = 0.99
-"""A share that is meant to be 1 must be shown to be above this: no number of texts shows that there is no exception."""
+"""A share that should be 1 must be shown to exceed this: no number of texts proves that there is no exception."""
 FEWEST = 30
-"""Texts below which a mean over them decides nothing: few error rates are not normal, nor is their spread known."""
+"""With fewer texts a mean decides nothing: their error rates are not normal, and their spread is not known."""
+DRAWS = 1000
+"""Reweightings of the texts, where they are drawn here."""
+EARLY = 0.25
+"""Share of the layers that count as early."""
+HIGH, LOW = 0.9, 0.5
+"""An early similarity is high above nine tenths of its last value, and low below half of it."""
+SIGMAS = 3.0
+"""Standard errors within which the paper finds the bijective model next to the base model."""
+GENERALISES = 0.9
+"""Accuracy on unseen keys that counts as generalising, as in the analysis of that name."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +44,13 @@ class Verdict:
     value: float
     """The statistic."""
     low: float
-    """Lower end of its interval; NaN if the data are too few for one."""
+    """Lower end of its interval; NaN if there are too few data for one."""
     high: float
     """Upper end."""
     threshold: float
     """What it is compared with."""
     side: Side
-    """On which side of the threshold the claim wants it."""
+    """The side of the threshold on which the claim holds."""
 
 
 def judge(value: float, low: float, high: float, *, threshold: float = 0.0, side: Side = "above") -> Verdict:
@@ -53,22 +64,22 @@ def judge(value: float, low: float, high: float, *, threshold: float = 0.0, side
 
 
 def judge_draws(value: float, draws: Floats, *, texts: int, threshold: float = 0.0, side: Side = "above") -> Verdict:
-    """Judge a statistic by what it is under reweightings of so many texts, (draw,): about normal, with their spread."""
+    """Judge a statistic by its values under reweightings of `texts` texts, (draw,), taken as normal."""
     return judge_error(value, _spread(draws, texts), freedom=texts - 1, threshold=threshold, side=side)
 
 
 def judge_smallest(values: Floats, draws: Floats, *, texts: int, threshold: float = 0.0) -> Verdict:
-    """Judge whether all of some statistics, (k,), are above a threshold, from their draws over texts, (draw, k).
+    """Judge whether several statistics, (k,), all exceed a threshold, from their draws over texts, (draw, k).
 
-    The intervals of all of them are widened (Bonferroni) until they hold together; then the smallest true value lies
-    between the smallest lower end and the smallest upper end.
+    Their intervals are Bonferroni-corrected, so that they hold jointly; the smallest true value then lies between the
+    smallest lower end and the smallest upper end.
     """
     margins = _quantile(texts - 1, len(values)) * np.array([_spread(column, texts) for column in draws.T])
     return judge(values.min(), (values - margins).min(), (values + margins).min(), threshold=threshold)
 
 
 def judge_mean(values: Floats, *, fewest: int = FEWEST, side: Side = "above") -> Verdict:
-    """Judge whether a mean, (value,), is above or below zero, by Student's t; fewer values than that decide nothing."""
+    """Judge whether a mean, (value,), is above or below zero by Student's t; fewer than `fewest` decide nothing."""
     count = len(values)
     mean = float(values.mean()) if count else math.nan
     error = float(values.std(ddof=1)) / math.sqrt(count) if count >= max(2, fewest) else math.nan
@@ -78,33 +89,30 @@ def judge_mean(values: Floats, *, fewest: int = FEWEST, side: Side = "above") ->
 def judge_error(
     value: float, error: float, *, freedom: float = math.inf, threshold: float = 0.0, side: Side = "above"
 ) -> Verdict:
-    """Judge a statistic by its standard error, which is known from so many degrees of freedom."""
+    """Judge a statistic by its standard error, which has the given degrees of freedom."""
     margin = _quantile(freedom) * error
     return judge(value, value - margin, value + margin, threshold=threshold, side=side)
 
 
 def judge_share(cases: int, texts: int, *, threshold: float) -> Verdict:
-    """Judge whether something is so in more than a share of all texts."""
+    """Judge whether something is true of more than a share of all texts."""
     low, high = _exact(cases, texts)
     return judge(cases / texts if texts else math.nan, low, high, threshold=threshold)
 
 
 def judge_always(exceptions: int, texts: int) -> Verdict:
-    """Judge whether something is so in all texts: one exception refutes it, and enough texts without any support it."""
+    """Judge whether something is true of all texts: one exception refutes it, enough texts without one support it."""
     found = judge_share(texts - exceptions, texts, threshold=ALWAYS)
     return replace(found, outcome="does not hold") if exceptions else found
 
 
 def judge_sometimes(cases: int, texts: int) -> Verdict:
-    """Judge whether something happens at all.
-
-    It is never found not to hold: no number of texts without a case shows that there is none.
-    """
+    """Judge whether something ever happens; it is never refuted, since a sample cannot prove that it does not."""
     return judge_share(cases, texts, threshold=0.0)
 
 
 def combine(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the outcome of a claim with several tests: it holds if all do, and fails with any."""
+    """Return the outcome of a claim with several tests: it holds if all hold, and fails if one fails."""
     found = list(outcomes)
     if "does not hold" in found:
         return "does not hold"
@@ -112,14 +120,14 @@ def combine(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def _quantile(freedom: float, tests: int = 1) -> float:
-    """Return how many standard errors an interval reaches to each side, if so many must hold together."""
+    """Return the half-width of an interval in standard errors, Bonferroni-corrected for `tests` tests."""
     return float(student.ppf(1 - (1 - LEVEL) / (2 * tests), freedom))
 
 
 def _spread(draws: Floats, texts: int) -> float:
-    """Return the standard error over so many texts from Bayesian reweightings of them, (draw,).
+    """Return the standard error over `texts` texts from Bayesian reweightings of them, (draw,).
 
-    Those spread less than a mean of new texts would, by the variance's factor (texts - 1) / (texts + 1).
+    Their variance is smaller than that of a mean over new texts by the factor (texts - 1) / (texts + 1).
     """
     if len(draws) < 2 or texts < FEWEST:
         return math.nan
@@ -132,3 +140,164 @@ def _exact(cases: int, texts: int) -> tuple[float, float]:
         return math.nan, math.nan
     found = binomtest(cases, texts).proportion_ci(LEVEL, method="exact")
     return float(found.low), float(found.high)
+
+
+# What a model does with texts.
+
+
+def error_falls(errors: Floats, rng: np.random.Generator) -> Verdict:
+    """Test that every layer lowers the mean error, (text, exit): whether the smallest drop is above zero."""
+    drops = -np.diff(errors, axis=1)  # (text, layer)
+    weights = rng.dirichlet(np.ones(len(drops)), size=DRAWS)  # (draw, text)
+    return judge_smallest(drops.mean(0), weights @ drops, texts=len(drops))
+
+
+def early_layer(layers: int) -> int:
+    """Return the last early layer of a model with `layers` layers; at least the first."""
+    return max(1, math.floor(EARLY * layers))
+
+
+def short_is_high_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
+    """Test that 1-grams are early almost as similar as at the end, (layer, n) and (draw, layer, n)."""
+    return judge_draws(float(_early_share(similarity)[0]), _early_share(draws)[..., 0], texts=texts, threshold=HIGH)
+
+
+def long_is_low_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
+    """Test that the longest n-grams are early far less similar than at the end."""
+    found = float(_early_share(similarity)[-1])
+    return judge_draws(found, _early_share(draws)[..., -1], texts=texts, threshold=LOW, side="below")
+
+
+def long_rises_later(correlation: float, interval: tuple[float | None, float | None], *, texts: int) -> Verdict:
+    """Test that the layer at which an n gains most rises with n, from Spearman's correlation and its interval."""
+    low, high = (math.nan if end is None or texts < FEWEST else end for end in interval)
+    return judge(correlation, low, high)
+
+
+def _early_share(similarity: Floats) -> Floats:
+    """Return the share of its last value that each n has at the last early layer, (..., layer, n) -> (..., n)."""
+    early = early_layer(similarity.shape[-2] - 1)  # layer 0 is the embedding
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return similarity[..., early, :] / similarity[..., -1, :]
+
+
+def always_higher(ours: Floats, theirs: Floats, our_draws: Floats, their_draws: Floats, *, texts: int) -> Verdict:
+    """Test that one similarity exceeds another at every n, (n,), from draws with the same weights, (draw, n)."""
+    return judge_smallest(ours - theirs, our_draws - their_draws, texts=texts)
+
+
+def frequent_letters_err_less(rates: Floats, draws: Floats, *, texts: int) -> Verdict:
+    """Test that the excess of errors falls with a letter's frequency in English, (26,), (draw, 26): the slope."""
+    slopes = np.array([_excess_slope(row) for row in draws])
+    return judge_draws(_excess_slope(rates), slopes, texts=texts, side="below")
+
+
+def _excess_slope(rates: Floats) -> float:
+    """Return the slope of the best-fit line over the letters that occur; NaN if none is ever wrong."""
+    line = fit_line(lewand(), excess(rates, lewand()))
+    return math.nan if line is None else line.slope
+
+
+def errs_more(ours: Floats, theirs: Floats) -> Verdict:
+    """Test that one model's mean error rate is higher than another's on the same texts, (text,) each."""
+    return judge_mean(ours - theirs)
+
+
+def within_sigmas(ours: Floats, theirs: Floats) -> Verdict:
+    """Test that the means of two models on the same texts are less than SIGMAS apart, (text,) each.
+
+    One sigma is the standard error of the difference of two independent means, since the paper prints an error for
+    each model. The texts are the same, so the statistic itself is known more precisely than to one sigma.
+    """
+    texts = len(ours)
+    if texts < FEWEST:
+        return judge(math.nan, math.nan, math.nan, threshold=SIGMAS, side="below")
+    apart = abs(float((ours - theirs).mean()))
+    sigma = math.hypot(ours.std(ddof=1), theirs.std(ddof=1)) / math.sqrt(texts)
+    if not sigma:  # neither varies, so they are equal or infinitely far apart
+        apart, sigma = (math.inf, 1.0) if apart else (0.0, 1.0)
+    error = float((ours - theirs).std(ddof=1)) / math.sqrt(texts)
+    return judge_error(apart / sigma, error / sigma, freedom=texts - 1, threshold=SIGMAS, side="below")
+
+
+def takes_longer(ours: Floats, theirs: Floats) -> Verdict:
+    """Test that one model takes longer than another over the same texts, from the seconds of each round, (round,).
+
+    The statistic is the mean log ratio. A round is a sum over many texts and so about normal; a few rounds suffice.
+    """
+    return judge_mean(np.log(ours / theirs), fewest=2)
+
+
+# What trainings logged.
+
+
+@dataclass(frozen=True)
+class PoolEnd:
+    """How the training on one pool of keys ended."""
+
+    loss: float
+    """Training loss per character in nats."""
+    accuracy: float
+    """Share of correct characters under unseen keys, a mean over texts."""
+    texts: int
+    """Number of texts that it was measured on."""
+
+    @property
+    def error(self) -> float:
+        """The largest standard error that a mean of shares can have (Bhatia and Davis 2000); NaN for few texts."""
+        if self.texts < FEWEST:
+            return math.nan
+        return math.sqrt(max(0.0, self.accuracy * (1 - self.accuracy)) / self.texts)
+
+
+def few_memorise(smallest: PoolEnd) -> Verdict:
+    """Test that a model's confidence on its own keys exceeds its accuracy on others.
+
+    exp(-loss) is the geometric mean of the probability of each correct character, which is below the share of correct
+    characters, so the test is conservative.
+    """
+    return judge_error(math.exp(-smallest.loss) - smallest.accuracy, smallest.error)
+
+
+def many_do_better(smallest: PoolEnd, largest: PoolEnd) -> Verdict:
+    """Test that more keys in training give a higher accuracy on unseen keys."""
+    return judge_error(largest.accuracy - smallest.accuracy, math.hypot(smallest.error, largest.error))
+
+
+def many_generalise(largest: PoolEnd) -> Verdict:
+    """Test that the largest pool suffices for unseen keys."""
+    return judge_error(largest.accuracy, largest.error, threshold=GENERALISES)
+
+
+def training_lowers_error(curves: Sequence[Floats]) -> Verdict:
+    """Test that log error falls with log operations over all measurements of all trainings, (2, point) each.
+
+    Most of that is the course of each training; `larger_trainings_end_lower` compares different ones. Points of one
+    training are dependent, so the error is a jackknife over trainings. The lowest errors so far would not do: they
+    fall by construction.
+    """
+    usable = [np.log(curve[:, (curve > 0).all(0)]) for curve in curves]
+    logs = [curve for curve in usable if curve.shape[1]]
+    slope = _slope(logs)
+    if len(logs) < 2:
+        return judge(slope, math.nan, math.nan, side="below")
+    left_out = np.array([_slope([*logs[:place], *logs[place + 1 :]]) for place in range(len(logs))])
+    count = len(logs)
+    error = math.sqrt((count - 1) / count * float(((left_out - slope) ** 2).sum()))
+    return judge_error(slope, error, freedom=count - 1, side="below")
+
+
+def larger_trainings_end_lower(curves: Sequence[Floats]) -> Verdict:
+    """Test that the last log error of a training falls with its log operations, over trainings, (2, point) each."""
+    ends = np.array([curve[:, -1] for curve in curves if curve.shape[1]]).reshape(-1, 2)
+    logs = np.log(ends[(ends > 0).all(1)])
+    line = fit_line(*logs.T)
+    if line is None:
+        return judge(math.nan, math.nan, math.nan, side="below")
+    return judge_error(line.slope, line.slope_error, freedom=len(logs) - 2, side="below")
+
+
+def _slope(logs: Sequence[Floats]) -> float:
+    """Return the slope of the line through all points; NaN if there are too few."""
+    line = fit_line(*np.concatenate(logs, axis=1)) if logs else None
+    return math.nan if line is None else line.slope

@@ -1,6 +1,7 @@
 """Generalization: how many keys a model must be trained on before it solves texts under keys it has never seen.
 
-It reads what trainings have logged; `alice-interp sweep generalization` makes them.
+It reads the logs of trainings; `alice-interp sweep generalization` makes them. Do not trust the exact threshold: there
+is one training with one seed for each pool, and a pool that fails after few steps may succeed after many.
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.trainings_option import runs_field
+from alice.plugins.builtin.trainings_option import trainings_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -20,30 +21,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Generalization:
-    """Training loss, and accuracy on unseen keys, of runs trained on pools of different size.
+    """Training loss, and accuracy on unseen keys, of trainings on pools of different size.
 
-    A model that has few keys to learn may know them by heart: its loss is low, and other keys are beyond it.
+    A model that sees few keys may memorise them: its loss is low, and it fails under any other key.
     """
 
     name = "generalization"
     checkpoints = "none"
-    needs = ("runs",)
-    runs: tuple[Path, ...] = runs_field("alice-interp sweep generalization")
-    window: int = field(default=51, metadata={"help": "Logged losses to smooth over at most; fewer in a short run."})
+    needs = ("trainings",)
+    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep generalization")
+    window: int = field(
+        default=51, metadata={"help": "Logged losses to smooth over at most; fewer in a short training."}
+    )
     threshold: float = field(default=0.9, metadata={"help": "Accuracy on unseen keys that counts as generalising."})
 
     def __post_init__(self) -> None:
         if self.window < 1:
             raise AliceError(f"window={self.window} leaves nothing to smooth over; give 1 or more")
         if not 0 < self.threshold <= 1:
-            raise AliceError(f"threshold={self.threshold} is no accuracy; give more than 0 and at most 1")
+            raise AliceError(f"threshold={self.threshold} is not an accuracy; give more than 0 and at most 1")
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Read the runs and draw them."""
+        """Read the trainings and compare their pools."""
+        from alice.plugins.builtin.generalization.measure import measure
         from alice.plugins.builtin.generalization.report import report
-        from alice.training.records import read_runs
+        from alice.training.records import read_trainings
 
-        return report(read_runs(self.runs), window=self.window, threshold=self.threshold)
+        return report(measure(read_trainings(self.trainings), window=self.window), self.threshold, window=self.window)
 
 
 @hookimpl

@@ -1,7 +1,7 @@
-"""N-grams: which lengths of letter sequences each layer gets right, read by probes and by the model's own head.
+"""N-grams: which lengths of letter sequences each layer gets right, as probes and the model's own head read it.
 
-Not to be trusted as a measure of how many characters are right: counts of n-grams forget where they stood, so that an
-answer may be wrong everywhere and still have the right letter frequencies. Early exits and probes tell that.
+Do not read it as the share of correct characters: n-gram counts ignore positions, so an answer can be wrong everywhere
+and still have the right letter frequencies. `early-exit` and `probe` measure correct characters.
 """
 
 from collections.abc import Iterable
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ngram:
-    """Similarity of n-grams between what each layer says and the plaintext, and the layer where each n gains most.
+    """Similarity of n-grams between the answer of each layer and the plaintext, and the layer where each n gains most.
 
-    Layers are read by a linear probe, by an MLP probe and by the model's own head. Probes are trained on six tenths of
-    the texts; n-grams are counted on the others. Layer 0 is the embedding.
+    Each layer is read by a linear probe, by an MLP probe and by the model's own head. The probes are trained on six
+    tenths of the texts; n-grams are counted on the others. Layer 0 is the embedding.
     """
 
     name = "ngram"
@@ -31,32 +31,30 @@ class Ngram:
     longest: int = field(default=8, metadata={"help": "Largest n."})
     characters: Literal["all", "letters"] = field(
         default="all",
-        metadata={"help": "All characters count, or only places where the plaintext has a letter."},
+        metadata={"help": "Count all characters, or only positions where the plaintext has a letter."},
     )
-    epochs: int = field(default=4, metadata={"help": "How often the probes see every activation."})
+    epochs: int = field(default=4, metadata={"help": "Passes over the activations when training probes."})
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
 
     def __post_init__(self) -> None:
         if self.samples < 2:
             raise AliceError(f"samples={self.samples} leaves no text to train on or none to count; give 2 or more")
         if not 1 <= self.longest <= 12:
-            raise AliceError(f"longest={self.longest} is no length of n-grams to count; choose 1 to 12")
+            raise AliceError(f"longest={self.longest} is not a supported n-gram length; choose 1 to 12")
         if min(self.epochs, self.hidden) < 1:
             raise AliceError("epochs and hidden must be 1 or more; otherwise there is no probe")
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Train probes on every model, read with them, and compare n-grams."""
-        from alice.plugins.builtin.ngram.measure import compare
-        from alice.plugins.builtin.ngram.readings import read
+        """Train probes on every model, read the other texts with them, and compare n-grams."""
+        from alice.plugins.builtin.ngram.measure import compare, read
         from alice.plugins.builtin.ngram.report import report
 
-        ctx = ctx.sample(self.samples)
+        letters_only, ctx = self.characters == "letters", ctx.sample(self.samples)
         compared = []
         for one in ctx.each:
             readings = read(one, epochs=self.epochs, hidden=self.hidden)
-            readings = readings.letters_only() if self.characters == "letters" else readings
-            compared.append(compare(readings, self.longest, one.rng))
-        return report(compared, letters_only=self.characters == "letters")
+            compared.append(compare(readings.letters_only() if letters_only else readings, self.longest, one.rng))
+        return report(compared, letters_only=letters_only)
 
 
 @hookimpl

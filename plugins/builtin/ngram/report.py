@@ -1,27 +1,25 @@
-"""The result of the n-gram analysis: two panels for each reader, and tables of the last layer and of the gains."""
+"""The result of the n-gram analysis: two panels for each reader, the gains, their trend and the last layer."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, Measure, Similarities, Similarity
-from alice.plugins.builtin.ngram.readings import READERS
-from alice.plugins.builtin.suffixes import suffixes
+from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, READERS, Measure, Reader, Similarities, Similarity
 from alice.plugins.reproduce import paper
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import slider
 from alice.reports.panels import level_and_change
 from alice.statistics import blank_nan
 
+FIGURES: dict[Reader, str] = {"linear": "linear-probe", "mlp": "mlp-probe", "exit": "early-exit"}
+"""Name of the figure of each reader."""
 CAVEATS = (
-    "Counts forget where an n-gram stood: an answer that is wrong at every place can have the right letters. High "
-    "similarity at n = 1 says that frequencies are right, not letters.",
-    "Over the whole corpus frequent n-grams outweigh all others and errors in single texts cancel: these similarities "
-    "are higher, and not to be compared with means over texts. The paper does not say which of the two it took.",
-    "The largest gain is one layer for each n, and neighbouring n share their characters: eight points that hang "
-    "together. The interval is over texts alone; other probes or another training of the model may differ by more.",
+    "Counts ignore positions: an answer that is wrong everywhere can contain the right letters. A high similarity at "
+    "n = 1 means correct frequencies, not correct letters.",
+    "Over the whole corpus, frequent n-grams dominate and errors in single texts cancel. These similarities are higher "
+    "than means over texts and not comparable with them. The paper does not say which of the two it used.",
+    "Each n has only one layer of largest gain, and neighbouring n share characters, so the points of the correlation "
+    "are few and dependent. The interval covers the choice of texts only; other probes or another training of the "
+    "model may differ by more.",
     "Probes that are trained longer or on more texts read more. The model's head was trained for the last layer only.",
 )
 
@@ -30,19 +28,23 @@ def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
     """Put what was compared into a result."""
     figures: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
-    for one, suffix in zip(compared, suffixes([one.readings.model for one in compared]), strict=True):
-        for reader in READERS:
-            figures[f"{READERS[reader].replace(' ', '-')}{suffix}"] = _figure(one, reader)
+    for one in compared:
+        model = one.readings.model
+        figures |= {model_key(name, model): _figure(one, reader) for reader, name in FIGURES.items()}
         for (reader, measure), found in one.found.items():
-            name = f"{reader}-{measure}{suffix}"
-            arrays |= {f"similarity-{name}": found.cosine, f"error-{name}": found.error, f"gain-{name}": found.layers}
-            arrays |= {f"draws-{name}": found.draws}
+            parts = {"similarity": found.cosine, "error": found.error, "gain": found.layers, "draws": found.draws}
+            arrays |= {model_key(f"{part}-{reader}-{measure}", model): values for part, values in parts.items()}
     return Result(
         title="N-grams by layer",
         summary=_summary(compared, letters_only=letters_only),
         caveats=CAVEATS,
         metrics=_metrics(compared),
-        tables={"gains": _gains(compared), "last-layer": _last_layer(compared), "texts": _texts(compared)},
+        tables={
+            "trends": _trends(compared),
+            "gains": _gains(compared),
+            "last-layer": _last_layer(compared),
+            "texts": _texts(compared),
+        },
         figures=figures,
         arrays=arrays,
     )
@@ -50,41 +52,46 @@ def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
 
 def _summary(compared: Sequence[Similarities], *, letters_only: bool) -> str:
     first = compared[0].readings
-    places = "places where the plaintext has a letter" if letters_only else "all characters, spaces and punctuation too"
+    where = "positions where the plaintext has a letter" if letters_only else "all characters, punctuation included"
     lines = []
     for one in compared:
         found = one.found["linear", "texts"]
         lines.append(
             f"Read by linear probes, {one.readings.model} gains most at layers {', '.join(map(str, found.layers))} for "
             f"n = 1 to {len(found.layers)} (mean over texts); Spearman's correlation of n with the layer is "
-            f"{found.trend:.2f} ({_interval(found)}{' over texts' if found.trend_interval else ''})."
+            f"{found.trend:.2f} ({_interval(found)})."
         )
     return (
-        f"N-grams of what each layer says are compared with those of the plaintext, over {first.texts} texts and "
-        f"{places}. The probes were trained on {first.trained_on} other texts. {' '.join(lines)}\n\n"
-        "The paper's claim is that early layers settle letter frequencies and later ones word-like sequences: then the "
+        f"N-grams of each layer's answer are compared with those of the plaintext, over {first.texts} texts and "
+        f"{where}. The probes were trained on {first.trained_on} other texts. {' '.join(lines)}\n\n"
+        "The paper claims that early layers settle letter frequencies and later ones word-like sequences. If so, the "
         "layer of the largest gain rises with n, and the correlation is positive."
     )
-
-
-def _metrics(compared: Sequence[Similarities]) -> dict[str, float | int | str]:
-    metrics: dict[str, float | int | str] = {}
-    for one in compared:
-        of = f" of {one.readings.model}" if len(compared) > 1 else ""
-        for reader, title in READERS.items():
-            found = one.found[reader, "texts"]
-            metrics |= {f"Spearman, {title}{of}": found.trend, f"95 % interval, {title}{of}": _interval(found)}
-    return metrics | {"texts": compared[0].readings.texts, "texts to train on": compared[0].readings.trained_on}
 
 
 def _interval(found: Similarity) -> str:
     if found.trend_interval is None:
         return "a single text has no interval"
     low, high = found.trend_interval
-    return f"{low:.2f} to {high:.2f}"
+    return f"{low:.2f} to {high:.2f} over texts"
 
 
-def _figure(one: Similarities, reader: str) -> Figure:
+def _metrics(compared: Sequence[Similarities]) -> list[Metric]:
+    metrics = []
+    for one in compared:
+        for reader, title in READERS.items():
+            found, label = one.found[reader, "texts"], f"Spearman's correlation of n with the layer, {title}"
+            name, model = f"spearman-{reader}", one.readings.model
+            metrics.append(Metric(name, found.trend, interval=found.trend_interval, model=model, label=label))
+    first = compared[0].readings
+    return [
+        *metrics,
+        Metric("texts", first.texts),
+        Metric("training-texts", first.trained_on, label="texts to train probes on"),
+    ]
+
+
+def _figure(one: Similarities, reader: Reader) -> Figure:
     steps = {
         title: level_and_change(
             {str(n): values for n, values in enumerate(one.found[reader, measure].cosine.T, 1)},
@@ -94,18 +101,18 @@ def _figure(one: Similarities, reader: str) -> Figure:
         for measure, title in MEASURES.items()
     }
     caption = (
-        f"{one.readings.model}, {READERS[reader]}: how alike n-grams of each layer's answer and the plaintext's are, "
-        "and how much each layer adds. The slider changes between the mean over texts and the counts of all texts "
-        "together. Layer 0 is the embedding."
+        f"{one.readings.model}, {READERS[reader]}: similarity of n-grams between each layer's answer and the "
+        "plaintext, and how much each layer adds. The slider switches between the mean over texts and the counts of "
+        "all texts together. Layer 0 is the embedding."
     )
     rows = [row for measure in MEASURES for row in _tidy(one, reader, measure)]
-    columns = ("model", "reader", "measure", "layer", "n", "similarity", "standard error", "change")
+    columns = ("model", "reader", "measure", "layer", "n", "similarity", "similarity_error", "change")
     drawn = slider(steps, prefix="")
-    drawn.layout.sliders[0].update(len=0.4, x=0.02)  # two steps need no more, and the last label has room
+    drawn.layout.sliders[0].update(len=0.4, x=0.02)  # enough for two steps, and leaves room for the last label
     return Figure(drawn, caption, Table(columns, rows))
 
 
-def _tidy(one: Similarities, reader: str, measure: Measure) -> Iterator[tuple[Any, ...]]:
+def _tidy(one: Similarities, reader: Reader, measure: Measure) -> Iterator[tuple[Any, ...]]:
     """Yield a row for each layer and n."""
     found = one.found[reader, measure]
     for layer, (cosines, errors) in enumerate(zip(found.cosine, found.error, strict=True)):
@@ -115,45 +122,42 @@ def _tidy(one: Similarities, reader: str, measure: Measure) -> Iterator[tuple[An
             yield one.readings.model, reader, measure, layer, n, float(cosine), blank_nan(error), change
 
 
-def _each(compared: Sequence[Similarities]) -> Iterator[tuple[tuple[str, str, str], Similarity]]:
-    """Yield everything that was found, with the cells that say what it is of."""
+def _each(compared: Sequence[Similarities]) -> Iterator[tuple[tuple[str, Reader, Measure], Similarity]]:
+    """Yield every similarity with its model, reader and measure."""
     for one in compared:
         for (reader, measure), found in one.found.items():
             yield (one.readings.model, reader, measure), found
 
 
-def _gains(compared: Sequence[Similarities]) -> Table:
-    rows = [(*of, *_row(compared, found.layers), round(found.trend, 3), *_ends(found)) for of, found in _each(compared)]
-    columns = ("model", "reader", "measure", *_sizes(compared), "Spearman", "low", "high")
+def _trends(compared: Sequence[Similarities]) -> Table:
+    rows = [(*of, found.trend, *(found.trend_interval or (None, None))) for of, found in _each(compared)]
     caption = (
-        "The layer at which each n gains most, and Spearman's correlation of n with it: 1 if it rises with every n. "
-        f"95 % of {DRAWS} reweightings of the texts lie from low to high, which are empty for a single text. If all n "
-        "gain most at one layer it is 0."
+        "Spearman's correlation of n with the layer at which it gains most: 1 if that layer rises with every n, 0 if "
+        f"all n gain most at the same layer. The interval holds 95 % of {DRAWS} reweightings of the texts; it is empty "
+        "for a single text."
     )
-    return Table(columns, rows, caption=caption)
+    labels = {"spearman": "correlation", "low": "interval from", "high": "to"}
+    return Table(("model", "reader", "measure", "spearman", "low", "high"), rows, caption, labels)
 
 
-def _ends(found: Similarity) -> tuple[float | None, float | None]:
-    if found.trend_interval is None:
-        return None, None
-    low, high = found.trend_interval
-    return round(low, 3), round(high, 3)
+def _gains(compared: Sequence[Similarities]) -> Table:
+    rows = [(*of, n, int(layer)) for of, found in _each(compared) for n, layer in enumerate(found.layers, 1)]
+    return Table(("model", "reader", "measure", "n", "layer"), rows, "The layer at which each n gains most.")
 
 
 def _last_layer(compared: Sequence[Similarities]) -> Table:
+    variants = {one.readings.model: one.readings.variant for one in compared}
     rows: list[tuple[Any, ...]] = []
-    for one in compared:
-        for reader in READERS:
-            for measure in MEASURES:
-                cosines = one.found[reader, measure].cosine[-1]
-                rows.append((one.readings.model, reader, measure, *_row(compared, cosines.round(3))))
-            if printed := paper.FINAL_SIMILARITY.get((one.readings.variant, reader)):
-                rows.append((f"paper's {one.readings.variant}", reader, "not said", *_row(compared, np.array(printed))))
+    for (model, reader, measure), found in _each(compared):
+        printed = dict(enumerate(paper.FINAL_SIMILARITY.get((variants[model], reader), ()), 1))
+        for n, (cosine, error) in enumerate(zip(found.cosine[-1], found.error[-1], strict=True), 1):
+            rows.append((model, reader, measure, n, float(cosine), blank_nan(error), printed.get(n)))
     caption = (
-        "Similarity at the last layer: the mean over texts, or of the whole corpus together. The paper's models have "
-        "12 layers and 85M parameters, and read other texts."
+        "Similarity at the last layer: the mean over texts, or of the whole corpus together. The paper does not say "
+        "which of the two it printed; its models have 12 layers and 85M parameters, and its texts are others."
     )
-    return Table(("model", "reader", "measure", *_sizes(compared)), rows, caption=caption)
+    columns = ("model", "reader", "measure", "n", "similarity", "similarity_error", "paper")
+    return Table(columns, rows, caption, {"paper": "paper, same variant"})
 
 
 def _texts(compared: Sequence[Similarities]) -> Table:
@@ -162,15 +166,4 @@ def _texts(compared: Sequence[Similarities]) -> Table:
         for one in compared
         for n, texts in enumerate(one.texts, 1)
     ]
-    return Table(("model", "n", "texts counted", "too short"), rows, caption="Texts shorter than n have no n-grams.")
-
-
-def _sizes(compared: Sequence[Similarities]) -> list[str]:
-    """Return a heading for every n that any model has."""
-    return [f"n={n}" for n in range(1, max(len(one.texts) for one in compared) + 1)]
-
-
-def _row(compared: Sequence[Similarities], values: NDArray[Any]) -> list[Any]:
-    """Return a cell for every n, an empty one where there is no value."""
-    columns = len(_sizes(compared))
-    return [*values.tolist(), *[None] * columns][:columns]
+    return Table(("model", "n", "texts", "too_short"), rows, "Texts shorter than n have no n-grams.")

@@ -1,6 +1,7 @@
-"""Scaling: what more computing buys, for models of different size.
+"""Scaling: how far the error falls with the operations spent on training, for models of different size.
 
-It reads what trainings have logged; `alice-interp sweep scaling` makes them.
+It reads the logs of trainings; `alice-interp sweep scaling` makes them. Do not extrapolate the power law: it has no
+floor, and one training per size says nothing about other seeds.
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.trainings_option import runs_field
+from alice.plugins.builtin.trainings_option import trainings_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -20,29 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Error on held-out texts against the operations spent on training, a line for each size of model.
+    """Symbol error rate on held-out texts against the operations spent on training, a line for each size of model.
 
-    A power law is fitted to the best error that any of the models reaches with so many operations.
+    A power law is fitted to the lowest error that any of the models reaches with a given number of operations.
     """
 
     name = "scaling"
     checkpoints = "none"
-    needs = ("runs",)
-    runs: tuple[Path, ...] = runs_field("alice-interp sweep scaling")
+    needs = ("trainings",)
+    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep scaling")
     fit_below: float = field(
-        default=1.0, metadata={"help": "Fit to error rates below this only, to leave out the slow start."}
+        default=100.0, metadata={"help": "Fit only to SERs below this, in percent, to leave out the slow start."}
     )
 
     def __post_init__(self) -> None:
-        if not 0 < self.fit_below <= 1:
-            raise AliceError(f"fit_below={self.fit_below} is no error rate; give more than 0 and at most 1")
+        if not 0 < self.fit_below <= 100:
+            raise AliceError(f"fit_below={self.fit_below} is not a SER in percent; give more than 0 and at most 100")
 
     def run(self, ctx: "RunContext") -> "Result":
-        """Read the runs and draw them."""
+        """Read the trainings and fit the power law."""
+        from alice.plugins.builtin.scaling.measure import measure
         from alice.plugins.builtin.scaling.report import report
-        from alice.training.records import read_runs
+        from alice.training.records import read_trainings
 
-        return report(read_runs(self.runs), fit_below=self.fit_below)
+        return report(measure(read_trainings(self.trainings), fit_below=self.fit_below / 100), fit_below=self.fit_below)
 
 
 @hookimpl

@@ -1,171 +1,132 @@
-"""The result of the scaling analysis: a line and a row for each size, the frontier of all and its power law."""
+"""The result of the scaling analysis: a line and a row for each size, the lowest errors and their power law."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from alice.model.config import ModelConfig
-from alice.plugins.builtin.training_curves import FEWEST_POINTS, PowerLaw, frontier, power_law
+from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
 from alice.plugins.reproduce import paper
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
 from alice.reports.panels import Panel, line_panels
-from alice.statistics import Floats
-from alice.training.presets import CPU_SIZES, PAPER_SIZES, Size, model_config
-from alice.training.records import Found, RunRecord, differences
+from alice.training.presets import PAPER_SIZES, model_config
 
-SIZE_FIELDS = ("d_model", "n_layers", "n_heads", "d_mlp", "hyper_layers", "hyper_heads", "cross_heads")
+GREY = "#7d8790"
 CAVEATS = (
-    "Operations are those of the matrix products in the blocks, forward and backward, attention included; embedding, "
-    "pooling and head are left out, and so is padding.",
-    "The standard error of the exponent takes the points for independent. Neighbours on one curve are not, and one run "
-    "for each size says nothing of other seeds: take it for a lower bound.",
-    "The power law has no floor and knows no plateau; do not carry it far beyond the points that it was fitted to.",
-    "Where the learning rate decays, a curve drops at its end for that reason alone; a constant one avoids it.",
+    "Operations are those of the matrix products in the blocks, forward and backward, including attention. Embedding, "
+    "pooling, head and padding are left out.",
+    "The standard error of the exponent treats the points as independent. Neighbours on one curve are not, and one "
+    "training per size says nothing about other seeds: read it as a lower bound.",
+    "The power law has neither a floor nor a plateau; do not extrapolate it far beyond the fitted points.",
+    "Where the learning rate decays, a curve drops at its end for that reason alone; a constant rate avoids it.",
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    """One run, as the report tells it."""
-
-    label: str
-    run: RunRecord
-
-    @property
-    def flops(self) -> Floats:
-        """Operations at each measurement, (points,)."""
-        return self.run.error.flops
-
-    @property
-    def ser(self) -> Floats:
-        """Error rate at each measurement, (points,)."""
-        return self.run.error.values
-
-
-def report(found: Found, *, fit_below: float) -> Result:
-    """Put the runs into a result."""
-    lines = _lines(found.runs)
-    flops = np.concatenate([line.flops for line in lines])
-    ser = np.concatenate([line.ser for line in lines])
-    best = frontier(flops, ser)
-    fitted = best[(ser[best] < fit_below) & (ser[best] > 0) & (flops[best] > 0)]  # what has a logarithm
-    law = power_law(flops[fitted], ser[fitted])
+def report(found: Scaled, *, fit_below: float) -> Result:
+    """Put the trainings into a result; `fit_below` is in percent."""
+    arrays = {"frontier-flops": found.frontier[0], "frontier-ser": 100 * found.frontier[1]}
+    for line in found.lines:
+        arrays |= {model_key("flops", line.name): line.flops, model_key("ser", line.name): 100 * line.ser}
     return Result(
         title="Scaling",
-        summary=_summary(lines, law, fit_below),
-        caveats=(*differences(found.runs, besides=SIZE_FIELDS), *found.notes, *_estimates(lines), *CAVEATS),
-        metrics=_metrics(lines, law),
-        tables={"sizes": _table(lines), "configurations": _configurations(lines)},
-        figures={"error-by-operations": _figure(lines, flops[best], ser[best], law, flops[fitted])},
-        arrays={f"curve-{number}": np.stack([line.flops, line.ser]) for number, line in enumerate(lines, start=1)}
-        | {"frontier": np.stack([flops[best], ser[best]])},
+        summary=_summary(found, fit_below),
+        caveats=(*found.notes, *CAVEATS),
+        metrics=_metrics(found),
+        tables={"sizes": _sizes(found.lines), "configurations": _configurations(found.lines)},
+        figures={"error-by-operations": _figure(found)},
+        arrays=arrays,
     )
 
 
-def _lines(runs: Sequence[RunRecord]) -> list[Line]:
-    ordered = sorted(runs, key=lambda run: run.model.block_weights)
-    names = [_size_name(run) for run in ordered]
-    return [
-        Line(f"{name if names.count(name) == 1 else run.name} ({_millions(run.model)})", run)
-        for name, run in zip(names, ordered, strict=True)
+def _label(line: Line) -> str:
+    return f"{line.name} ({line.model.block_weights / 1e6:.3g}M)"
+
+
+def _summary(found: Scaled, fit_below: float) -> str:
+    ends = [
+        f"{_label(line)} ends at {100 * line.ser[-1]:.1f} % after {line.flops[-1]:.2e} operations"
+        for line in found.lines
+        if len(line.ser)
     ]
-
-
-def _size_name(run: RunRecord) -> str:
-    """Return the preset of this size, or what the run is called."""
-    model = run.model
-    same = (
-        name
-        for name, size in (CPU_SIZES | PAPER_SIZES).items()
-        if size == Size(model.d_model, model.n_layers, model.n_heads, model.d_mlp)
-    )
-    return next(same, run.name)
-
-
-def _millions(model: ModelConfig) -> str:
-    return f"{model.block_weights / 1e6:.3g}M"
-
-
-def _summary(lines: Sequence[Line], law: PowerLaw | None, fit_below: float) -> str:
-    ends = [f"{line.label} ends at {line.ser[-1]:.3f} after {line.flops[-1]:.2e}" for line in lines if len(line.ser)]
-    where = f" below {fit_below:g}" if fit_below < 1 else ""
+    below, law = f" below {fit_below:g} %" if fit_below < 100 else "", found.law
     if law is None:
-        told = f"There are fewer than {FEWEST_POINTS} points on the frontier{where}, too few for a power law."
+        fit = f"The lowest errors{below} are fewer than {FEWEST_POINTS} points, too few for a power law."
     else:
-        told = (
-            f"The lowest error{where} that any of them has reached falls as the operations to the power "
+        fit = (
+            f"The lowest error{below} that any of them reached falls as the operations to the power "
             f"{law.exponent:.3f} ± {law.exponent_error:.3f} ({law.points} points, R² {law.r_squared:.2f})."
         )
     return (
         "The symbol error rate on held-out texts against the operations spent on training (FLOPs). "
-        f"{'; '.join(ends) or 'Nothing was measured yet'}. {told}\n\n"
+        f"{'; '.join(ends) or 'Nothing was measured yet'}. {fit}\n\n"
         "In the paper smaller models level off at higher errors, more parameters help up to "
-        f"{paper.BEST_SCALING_PRESET.upper()}, and the next larger model does no better after "
+        f"{paper.BEST_SCALING_PRESET.upper()}, and the next larger model is no better after "
         f"{paper.SCALING_STEPS:,} steps. It gives no exponent."
     )
 
 
-def _estimates(lines: Sequence[Line]) -> list[str]:
-    """Say which runs were logged before operations were counted."""
-    guessed = [line.run.name for line in lines if not line.run.exact_flops]
-    if not guessed:
-        return []
-    return [
-        f"The log of {', '.join(guessed)} has no count of operations; they are estimated from its characters, with "
-        "attention as if every text were half as long as the longest allowed."
+def _metrics(found: Scaled) -> list[Metric]:
+    metrics = []
+    if (law := found.law) is not None:
+        metrics = [
+            Metric("exponent", law.exponent, law.exponent_error, label="exponent of the power law"),
+            Metric("fit-points", law.points, label="points of the fit"),
+        ]
+    metrics += [
+        Metric("ser", 100 * float(line.ser[-1]), unit="%", model=line.name, label="final symbol error rate")
+        for line in found.lines
+        if len(line.ser)
     ]
+    return [*metrics, Metric("trainings", len(found.lines))]
 
 
-def _metrics(lines: Sequence[Line], law: PowerLaw | None) -> dict[str, Any]:
-    metrics: dict[str, Any] = {}
-    if law is not None:
-        metrics |= {"exponent": law.exponent, "standard error of the exponent": law.exponent_error}
-        metrics |= {"points of the fit": law.points}
-    metrics |= {f"SER of {line.label}": float(line.ser[-1]) for line in lines if len(line.ser)}
-    return metrics | {"runs": len(lines)}
-
-
-def _figure(lines: Sequence[Line], x: Floats, y: Floats, law: PowerLaw | None, fitted: Floats) -> Figure:
-    curves = {line.label: (line.flops, line.ser) for line in lines}
-    drawn = line_panels(Panel(curves, "training FLOPs", "SER", log=True), height=460)
-    grey = {"color": "#7d8790", "width": 2, "dash": "dot"}
-    if law is not None:
-        ends = np.array([fitted.min(), fitted.max()])
-        name = f"power law, exponent {law.exponent:.3f}"
-        drawn.add_scatter(x=ends, y=law(ends), mode="lines", line=grey, name=name, meta=DERIVED)
-    marker = {"symbol": "circle-open", "size": 11, "color": grey["color"]}
-    drawn.add_scatter(x=x, y=y, mode="markers", marker=marker, name="lowest so far", meta=DERIVED)
+def _figure(found: Scaled) -> Figure:
+    curves = {_label(line): (line.flops, 100 * line.ser) for line in found.lines}
+    drawn = line_panels(Panel(curves, "training FLOPs", "SER, %", log=True), height=460)
+    if (law := found.law) is not None:
+        ends = np.array([found.fitted[0].min(), found.fitted[0].max()])
+        name, dotted = f"power law, exponent {law.exponent:.3f}", {"color": GREY, "width": 2, "dash": "dot"}
+        drawn.add_scatter(x=ends, y=100 * law(ends), mode="lines", line=dotted, name=name, meta=DERIVED)
+    x, y = found.frontier
+    marker = {"symbol": "circle-open", "size": 11, "color": GREY}
+    drawn.add_scatter(x=x, y=100 * y, mode="markers", marker=marker, name="lowest so far", meta=DERIVED)
     caption = (
-        "Error rate at every measurement against the operations spent until then, both on logarithmic scales. Circles "
-        "mark errors that no run has reached with fewer operations."
+        "Symbol error rate at every measurement against the operations spent until then, both on logarithmic scales. "
+        "Circles mark errors that no training reached with fewer operations."
     )
     rows = [
-        (line.label, int(step), float(spent), float(error))
-        for line in lines
-        for step, spent, error in zip(line.run.error.steps, line.flops, line.ser, strict=True)
+        (line.name, line.training, int(step), float(spent), 100 * float(error))
+        for line in found.lines
+        for step, spent, error in zip(line.steps, line.flops, line.ser, strict=True)
     ]
-    return Figure(drawn, caption, Table(("size", "step", "FLOPs", "SER"), rows))
+    return Figure(drawn, caption, Table(("model", "training", "step", "flops", "ser"), rows))
 
 
-def _table(lines: Sequence[Line]) -> Table:
+def _sizes(lines: Sequence[Line]) -> Table:
     rows = [
-        (line.label, line.run.name, int(line.run.loss.steps[-1]), float(line.run.loss.flops[-1]))
-        + ((float(line.ser[-1]), float(line.ser.min())) if len(line.ser) else (None, None))
+        (line.name, line.training, line.model.block_weights, line.last_step, line.last_flops)
+        + ((100 * float(line.ser[-1]), 100 * float(line.ser.min())) if len(line.ser) else (None, None))
         for line in lines
     ]
-    return Table(("size", "run", "steps", "FLOPs", "final SER", "lowest SER"), rows, caption="Each run at its end.")
+    labels = {
+        "weights": "weights in blocks",
+        "flops": "FLOPs",
+        "ser": "final SER, %",
+        "lowest_ser": "lowest SER, %",
+    }
+    columns = ("model", "training", "weights", "steps", "flops", "ser", "lowest_ser")
+    return Table(columns, rows, "The end of each training.", labels)
 
 
 def _configurations(lines: Sequence[Line]) -> Table:
-    """Put the paper's sizes beside ours."""
-    models = [("ours", line.label.rpartition(" (")[0], line.run.model) for line in lines]
-    models += [("paper", name.upper(), model_config(name)) for name in PAPER_SIZES]
+    """Compare the sizes of the paper with ours."""
+    models: list[tuple[str, str, ModelConfig]] = [(line.name, "ours", line.model) for line in lines]
+    models += [(name.upper(), "paper", model_config(name)) for name in PAPER_SIZES]
     rows = [
-        (whose, name, _millions(model), model.d_model, model.n_blocks, model.n_heads, model.d_mlp)
-        for whose, name, model in models
+        (name, source, model.block_weights, model.d_model, model.n_blocks, model.n_heads, model.d_mlp)
+        for name, source, model in models
     ]
-    columns = ("whose", "name", "weights in blocks", "d_model", "layers", "heads", "d_mlp")
-    return Table(columns, rows, caption="The models here, and those of the paper's table of scaling configurations.")
+    columns = ("model", "source", "weights", "d_model", "blocks", "heads", "d_mlp")
+    caption = "The models here, and those of the paper's table of scaling configurations."
+    return Table(columns, rows, caption, {"weights": "weights in blocks", "d_model": "d_model", "d_mlp": "d_mlp"})

@@ -1,6 +1,6 @@
-"""The page of a reproduction: which of the paper's claims hold here, and every table and figure beside ours.
+"""The page of a reproduction: which claims of the paper hold, and each of its tables and figures next to ours.
 
-`reproduce.json` has the same for programs. What is shown is plain data; how it came about is not known here.
+`reproduce.json` holds the same for programs. This module only shows plain data and computes nothing.
 """
 
 import math
@@ -15,25 +15,30 @@ from alice.reports import encoding, page
 from alice.reports.html import INDEX
 from alice.reports.number_text import shown
 
+PACKAGE = "alice.plugins.reproduce"
 DOCUMENT = "reproduce.json"
-RUNS = "runs"
-"""Folder of the run folders, beside the page."""
+REPORTS = "runs"
+"""Folder of the reports, next to the page."""
 FORMAT = "alice-interp reproduction"
-VERSION = 1
+VERSION = 2
 OUR_MARK = '<meta name="generator" content="alice-interp reproduce">'
 BYTES_OF_HEAD = 2000
 """The mark is in the first lines of a page."""
 Outcome = Literal["holds", "does not hold", "undecided", "not tested"]
 MARKS: dict[str, str] = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not tested": "·"}
-"""What stands before an outcome, for those who do not see its colour."""
+"""A sign for each outcome, for readers who do not see its colour."""
 
 
 @dataclass(frozen=True)
 class Check:
     """One test of a claim."""
 
+    name: str
+    """Machine name of the statistic, such as `smallest-drop`."""
+    models: tuple[str, ...]
+    """The models that it is about; empty for trainings."""
     subject: str
-    """On what: a model, a reader, a run."""
+    """What it is about, in words: a model, a reader, some trainings."""
     measure: str
     """The statistic in words."""
     value: float
@@ -43,8 +48,10 @@ class Check:
     """Upper end."""
     threshold: float
     side: str
-    """`above` or `below`: where the claim wants it."""
+    """`above` or `below`: the side of the threshold on which the claim holds."""
     outcome: Outcome
+    reader: str = ""
+    """How the layers were read, such as `linear`; empty if that does not apply."""
 
     @property
     def interval(self) -> str:
@@ -55,17 +62,17 @@ class Check:
 
     @property
     def wanted(self) -> str:
-        """What the claim wants, as shown."""
+        """The condition of the claim, as shown."""
         return f"{'>' if self.side == 'above' else '<'} {shown(self.threshold)}"
 
 
 @dataclass(frozen=True)
 class Link:
-    """A report to look at."""
+    """A link to a report."""
 
     text: str
     address: str
-    """Where it is, seen from the page."""
+    """Relative to the page."""
 
 
 @dataclass(frozen=True)
@@ -73,24 +80,24 @@ class Claim:
     """A claim of the paper with its tests."""
 
     key: str
-    """A short name."""
+    """Machine name of the claim."""
     sentence: str
     """The claim in our words."""
     paper: str
-    """The paper's words, and where they stand."""
+    """The paper's words, and where they are."""
     outcome: Outcome
     checks: tuple[Check, ...] = ()
     absent: str = ""
     """Why it could not be tested, and which command changes that."""
     reports: tuple[Link, ...] = ()
-    """What it was tested on."""
+    """The reports that it was tested on."""
     note: str = ""
     """What a verdict can and cannot say."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value of the paper beside ours."""
+    """A value of the paper next to ours."""
 
     what: str
     paper: str
@@ -106,7 +113,7 @@ class Item:
     title: str
     rows: tuple[Row, ...] = ()
     claim: str = ""
-    """Key of the claim that it bears on."""
+    """Key of the claim that it supports."""
     outcome: Outcome | None = None
     """What the tests of this claim on this item say; None if there is no claim."""
     reports: tuple[Link, ...] = ()
@@ -119,38 +126,38 @@ class Item:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All that the page shows."""
+    """Everything that the page shows."""
 
     claims: Sequence[Claim]
     items: Sequence[Item]
     about: Mapping[str, Any] = field(default_factory=dict)
     """Checkpoints, data, seed, versions."""
-    runs: Sequence[Mapping[str, Any]] = ()
-    """The analyses: name, report or error, seconds."""
+    analyses: Sequence[Mapping[str, Any]] = ()
+    """Name, models, report or error, and seconds of each analysis."""
     time: str = ""
     """When it was written."""
 
     def document(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it; a number that is not known is null."""
+        """Return everything as JSON data; an unknown number is null."""
         plain = {
             "claims": {claim.key: asdict(claim) for claim in self.claims},
             "items": {item.label: asdict(item) for item in self.items},
             "about": dict(self.about),
-            "runs": [dict(run) for run in self.runs],
+            "analyses": [dict(one) for one in self.analyses],
             "time": self.time,
         }
         return {"format": FORMAT, "version": VERSION, **_without_nan(plain)}
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder whose `index.html` is somebody else's."""
+    """Refuse a folder that has an `index.html` of somebody else."""
     path = folder / INDEX
     if path.exists() and OUR_MARK.encode() not in path.read_bytes()[:BYTES_OF_HEAD]:
-        raise AliceError(f"{path} is no page of alice-interp reproduce and would be overwritten; use another folder")
+        raise AliceError(f"{path} was not written by alice-interp reproduce and would be lost; use another folder")
 
 
 def write_reproduction(folder: Path, found: Reproduction) -> Path:
-    """Write `reproduce.json` and the page into a folder, and return where the page is."""
+    """Write `reproduce.json` and the page into a folder, and return the path of the page."""
     check_folder(folder)
     with atomic_write(folder / DOCUMENT) as file:
         file.write(encoding.write_json(found.document()))
@@ -162,19 +169,20 @@ def write_reproduction(folder: Path, found: Reproduction) -> Path:
 def render_reproduction(found: Reproduction) -> str:
     """Return the page."""
     return page.render(
-        "reproduce.html",
+        "page.html",
+        PACKAGE,
         found=found,
         titles={claim.key: claim.sentence for claim in found.claims},
         counts={outcome: sum(claim.outcome == outcome for claim in found.claims) for outcome in MARKS},
         marks=MARKS,
-        style=page.resource("style.css") + page.resource("reproduce.css"),
+        style=page.resource("style.css") + page.resource("page.css", PACKAGE),
         theme_script=page.resource("theme.js"),
         policy=page.policy([page.script_hash(page.resource("theme.js"))]),
     )
 
 
 def _short(value: float) -> str:
-    """Return a number with three significant digits: an interval says itself how far it is known."""
+    """Return a number with three significant digits; its interval shows how precise it is."""
     return shown(float(f"{value:.3g}"))
 
 

@@ -1,0 +1,158 @@
+"""Errors over operations from the logs of trainings, the lowest errors among them, and their power law."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import linregress
+
+from alice.model.config import ModelConfig
+from alice.statistics import Floats
+from alice.training.presets import CPU_SIZES, PAPER_SIZES, Size
+from alice.training.records import Found, TrainingRecord, differences
+
+SIZE_FIELDS = ("d_model", "n_layers", "n_heads", "d_mlp", "hyper_layers", "hyper_heads", "cross_heads")
+"""Fields of a model that are meant to differ between the trainings."""
+FEWEST_POINTS = 4
+"""Fewer points do not determine the error of a line."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One training."""
+
+    name: str
+    """The preset of its size; the name of the training if there is no such preset or several trainings share it."""
+    training: str
+    """Name of the training."""
+    model: ModelConfig
+    steps: Floats
+    """Steps at each measurement, (point,)."""
+    flops: Floats
+    """Operations at each measurement, (point,)."""
+    ser: Floats
+    """Symbol error rate at each measurement, a fraction, (point,)."""
+    last_step: int
+    """Steps at the last logged loss."""
+    last_flops: float
+    """Operations at the last logged loss."""
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """y = factor * x ** exponent."""
+
+    exponent: float
+    exponent_error: float
+    """Standard error of the exponent, as if the points were independent."""
+    factor: float
+    r_squared: float
+    """Share of the variance of log y that it explains."""
+    points: int
+    """Points that it was fitted to."""
+
+    def __call__(self, x: Floats) -> Floats:
+        """Return y."""
+        return self.factor * x**self.exponent
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """All trainings that were read, and their power law."""
+
+    lines: tuple[Line, ...]
+    """In ascending order of weights."""
+    frontier: Floats
+    """Operations and errors that no training reached with fewer operations, (2, point)."""
+    fitted: Floats
+    """The points of the frontier that the law is fitted to, (2, point)."""
+    law: PowerLaw | None
+    """None with too few points."""
+    notes: tuple[str, ...] = ()
+    """Sentences about trainings that differ in more than their size or were left out."""
+
+
+def measure(found: Found, *, fit_below: float) -> Scaled:
+    """Find the lowest errors of all trainings and fit a power law to those below `fit_below`, a fraction."""
+    lines = _lines(found.trainings)
+    flops = np.concatenate([line.flops for line in lines])
+    ser = np.concatenate([line.ser for line in lines])
+    best = frontier(flops, ser)
+    fitted = best[(ser[best] < fit_below) & (ser[best] > 0) & (flops[best] > 0)]  # what has a logarithm
+    return Scaled(
+        tuple(lines),
+        np.stack([flops[best], ser[best]]),
+        np.stack([flops[fitted], ser[fitted]]),
+        power_law(flops[fitted], ser[fitted]),
+        (*differences(found.trainings, besides=SIZE_FIELDS), *found.notes, *_estimates(found.trainings)),
+    )
+
+
+def _lines(trainings: Sequence[TrainingRecord]) -> list[Line]:
+    ordered = sorted(trainings, key=lambda training: training.model.block_weights)
+    return [
+        Line(
+            name,
+            training.name,
+            training.model,
+            training.error.steps,
+            training.error.flops,
+            training.error.values,
+            int(training.loss.steps[-1]),
+            float(training.loss.flops[-1]),
+        )
+        for name, training in zip(_names(ordered), ordered, strict=True)
+    ]
+
+
+def _names(trainings: Sequence[TrainingRecord]) -> list[str]:
+    """Return the preset of each training, or its own name where presets do not tell the trainings apart."""
+    presets = [_size_name(training) for training in trainings]
+    names = [
+        training.name if presets.count(preset) > 1 else preset
+        for preset, training in zip(presets, trainings, strict=True)
+    ]
+    return names if len(set(names)) == len(names) else [training.name for training in trainings]
+
+
+def _size_name(training: TrainingRecord) -> str:
+    """Return the preset of this size, or the name of the training."""
+    model = training.model
+    same = (
+        name
+        for name, size in (CPU_SIZES | PAPER_SIZES).items()
+        if size == Size(model.d_model, model.n_layers, model.n_heads, model.d_mlp)
+    )
+    return next(same, training.name)
+
+
+def _estimates(trainings: Sequence[TrainingRecord]) -> list[str]:
+    """Say which trainings were logged before operations were counted."""
+    estimated = [training.name for training in trainings if not training.exact_flops]
+    if not estimated:
+        return []
+    return [
+        f"The log of {', '.join(estimated)} has no operation counts; they are estimated from its characters, with "
+        "attention as if every text were half as long as the longest allowed."
+    ]
+
+
+def frontier(x: Floats, y: Floats) -> NDArray[np.int64]:
+    """Return the indices of the points whose y is lower than that of every point with smaller x, in the order of x."""
+    order = np.lexsort((y, x))
+    best = np.minimum.accumulate(y[order])
+    better = np.concatenate([[True], best[1:] < best[:-1]]) if len(order) else np.zeros(0, bool)
+    return order[better].astype(np.int64)
+
+
+def power_law(x: Floats, y: Floats) -> PowerLaw | None:
+    """Fit a power law by least squares between the logarithms; None with too few points above zero."""
+    usable = (x > 0) & (y > 0)
+    across, up = np.log(x[usable]), np.log(y[usable])
+    if len(across) < FEWEST_POINTS or np.ptp(across) == 0:
+        return None
+    line = linregress(across, up)
+    return PowerLaw(
+        float(line.slope), float(line.stderr), float(np.exp(line.intercept)), float(line.rvalue**2), len(across)
+    )
