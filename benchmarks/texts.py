@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from alice.solving.solution import LIMIT
+from alice.solving.decoding import LIMIT
 from alice.text.alphabet import ENGLISH
 from alice.text.batches import Batches, BatchLimit, EncodedTexts
 from alice.text.corpus import QUOTES, open_corpus

@@ -1,85 +1,95 @@
-"""`alice-interp evaluate`: the paper's two tables for a checkpoint, beside the paper's figures."""
+"""`alice-interp evaluate`: the paper's two tables for a checkpoint, next to the paper's numbers."""
 
 import json
 from dataclasses import asdict
-from itertools import islice
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from alice.cli.options import AtLeast
+from alice.cli.options import AtLeast, device_option, split_option
 from alice.cli.progress import track
-from alice.errors import AliceError
 from alice.metrics import SHORT, bin_names
 from alice.plugins.reproduce import paper
 from alice.statistics import Estimate, Spread
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
-from alice.text.split import select
 
 if TYPE_CHECKING:
     from alice.model import Alice
-    from alice.solving.evaluate import ErrorTable
+    from alice.plugins.sample import Split
+    from alice.solving import ErrorTable
+
+LONGEST = 300
+"""Longest text that is read, as in the paper and in every analysis."""
 
 
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
-@click.option("--data", default=QUOTES, show_default=True, help="Corpus; its test side is used.")
-@click.option("--samples", type=AtLeast(1), help="Texts at most.  [default: all of the test side]")
+@click.option("--data", default=QUOTES, show_default=True, help="Corpus.")
+@split_option
+@click.option("--samples", type=AtLeast(1), help="Maximum number of texts.  [default: all]")
 @click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts.")
-@click.option("--max-length", type=AtLeast(1), default=300, show_default=True, help="Longest text to measure on.")
-@click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of keys and bootstrap.")
+@click.option(
+    "--max-length", type=click.IntRange(1, LONGEST), default=LONGEST, show_default=True, help="Longest text to read."
+)
+@click.option("--seed", type=AtLeast(0), default=0, show_default=True, help="Seed of the keys and the bootstrap.")
+@device_option
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
-def evaluate(ckpt: str, data: str, samples: int | None, seed: int, as_json: bool, **corpus: Any) -> None:
-    """Measure the symbol error rate of a checkpoint on unseen texts under unseen keys."""
+def evaluate(ckpt: str, data: str, seed: int, device: str | None, as_json: bool, **texts: Any) -> None:
+    """Measure the symbol error rate of a checkpoint on unseen texts under unseen keys.
+
+    The numbers are those of `run errors-by-length` for the same texts and seed.
+    """
     from alice.model import Alice
 
-    model = Alice.from_pretrained(ckpt)
-    found = measure(model, data, samples=samples, seed=seed, **corpus)
+    model = Alice.from_pretrained(ckpt, device=device)
+    found = measure(model, data, seed=seed, **texts)
     if as_json:
-        click.echo(json.dumps({"checkpoint": ckpt, "data": data, "seed": seed, **asdict(found)}, indent=2))
+        about = {"checkpoint": ckpt, "data": data, "split": texts["split"], "seed": seed, "unit": "%"}
+        click.echo(json.dumps(about | asdict(found), indent=2))
     else:
-        _print(ckpt, data, model.config.variant, found)
+        _print(f"{ckpt} on {found.texts:,} {texts['split']} texts of {data}", ckpt, model.config.variant, found)
 
 
 def measure(
     model: "Alice",
     data: str,
     *,
-    samples: int | None,
+    split: "Split" = "test",
+    samples: int | None = None,
     seed: int = 0,
     text_column: str | None = None,
-    max_length: int = 300,
+    max_length: int = LONGEST,
 ) -> "ErrorTable":
-    """Decode the test side of a corpus with a progress bar."""
-    import numpy as np
-
+    """Score a model over a corpus, with a progress bar."""
+    from alice.plugins.context import RunContext
     from alice.solving.evaluate import score
-    from alice.text.batches import Batches, EncodedTexts
 
-    longest = min(max_length, model.config.n_ctx)
-    corpus = open_corpus(data, alphabet=model.alphabet, max_length=longest, text_column=text_column)
-    texts = EncodedTexts(islice(select(corpus, "test"), samples), model.alphabet)
-    if not len(texts):
-        raise AliceError(f"{data} has no text on the test side; use a larger corpus (some hundred texts at least)")
-    batches = Batches(texts, model.alphabet, seed=(seed,))
-    scores = score(model, track(batches, f"Decoding {len(texts)} texts", total=len(batches)))
-    return scores.table(np.random.default_rng(seed))
+    opener = partial(_open, data, max_length=max_length, text_column=text_column)
+    corpora = {data: opener} if text_column or max_length < LONGEST else {}
+    ctx = RunContext.open(model, data=data, split=split, samples=samples, seed=seed, tracker=track, corpora=corpora)
+    return score(ctx.model, ctx.progress(ctx.batches, "Decoding texts")).table(ctx.rng)
 
 
-def _print(ckpt: str, data: str, variant: str, found: "ErrorTable") -> None:
+def _open(data: str, alphabet: Any, **options: Any) -> Any:
+    return open_corpus(data, alphabet=alphabet, **options)
+
+
+def _print(title: str, ckpt: str, variant: str, found: "ErrorTable") -> None:
     console = Console(highlight=False)
-    console.print(f"{ckpt} on {found.texts:,} test texts of {data}; symbol error rates in percent\n", markup=False)
+    console.print(f"{title}; symbol error rates in percent\n", markup=False)
     by_length = Table(
         "length", "texts", "mean", "median (16-84 %)", f"paper, {variant}, 85M", title="By length", box=None
     )
     for name, printed in zip(bin_names(), paper.MEDIAN_SER[variant], strict=True):
         mean, median = found.mean[name], found.median[name]
-        by_length.add_row(name.replace("[", r"\["), f"{mean.count:,}", estimate(mean), quantiles(median), str(printed))
+        by_length.add_row(escape(name), f"{mean.count:,}", _mean(mean), _median(median), str(printed))
     console.print(by_length)
     means = Table("solver", f"<{SHORT}", f">={SHORT}", title="Mean", box=None)
-    means.add_row(ckpt, *(estimate(found.mean[name]) for name in (f"<{SHORT}", f">={SHORT}")), style="bold")
+    means.add_row(escape(ckpt), *(_mean(found.mean[name]) for name in (f"<{SHORT}", f">={SHORT}")), style="bold")
     for name, figures in paper.MEAN_SER.items():
         means.add_row(f"{name}, 85M (paper)", *map(str, figures))
     for name, figures in paper.OTHER_SOLVERS.items():
@@ -88,11 +98,11 @@ def _print(ckpt: str, data: str, variant: str, found: "ErrorTable") -> None:
     console.print(means)
 
 
-def estimate(found: Estimate) -> str:
-    """Write a mean with its error."""
+def _mean(found: Estimate) -> str:
+    """Write a mean with its standard error."""
     return f"{found:.2f}" if found.count else "-"
 
 
-def quantiles(found: Spread) -> str:
+def _median(found: Spread) -> str:
     """Write a median with its percentiles."""
     return f"{found.median:.2f} ({found.low:.2f}-{found.high:.2f})" if found.count else "-"

@@ -1,28 +1,26 @@
-"""`alice-interp solve`: decrypts what it is given."""
+"""`alice-interp solve`: decrypts a text, or every line of a file or of standard input."""
 
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from alice.cli.options import PLUGIN_HELP
+from alice.cli.options import PLUGIN_HELP, device_option
 from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.errors import AliceError
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
 from alice.plugins.solvers import SolverSetup, check_solver, open_solver
-from alice.text.corpus import QUOTES, open_corpus
-from alice.text.split import select
+from alice.text.corpus import QUOTES
 
 if TYPE_CHECKING:
-    from alice.solving.solution import Solution
+    from alice.solving import Solution
 
 EPILOG = (
     f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training side of "
@@ -37,9 +35,10 @@ EPILOG = (
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
 @click.option("--solver", metavar="NAME", help="Solve without a model: beam, hill-climbing or another; see below.")
 @click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
-@click.option("--layers", is_flag=True, help="Show what each layer would answer.")
-@click.option("--animation/--no-animation", default=True, help="Let a single text appear layer by layer on a terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--layers", is_flag=True, help="Show the answer after each layer.")
+@click.option("--animation/--no-animation", default=True, help="Show a single text layer by layer on a terminal.")
+@device_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @click.pass_context
 def solve(
     ctx: click.Context,
@@ -50,15 +49,16 @@ def solve(
     files: tuple[Path, ...],
     layers: bool,
     animation: bool,
+    device: str | None,
     as_json: bool,
 ) -> None:
-    """Decrypt TEXT, or `-` for one text a line from standard input.
+    """Decrypt TEXT, or `-` for one text per line from standard input.
 
-    On a terminal the surer the model is of a letter, the brighter it is, and what a layer changed is underlined.
+    On a terminal, the brighter a letter, the more confident the model is of it; letters that a layer changed are
+    underlined.
     """
-    given = [
-        f"--{name}" for name in ("ckpt", "layers") if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    ]
+    model_options = ("ckpt", "layers", "device")
+    given = [f"--{name}" for name in model_options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
     if solver is not None and given:
         raise AliceError(f"--solver {solver} works without a model, so it has no {given[0]}; leave one of them out")
     if solver is None and files:
@@ -69,7 +69,7 @@ def solve(
     if solver is not None:
         solutions = solve_lines_by(solver, lines, files)
     else:
-        solutions = solve_lines(ckpt, lines, layers=layers or animated)
+        solutions = solve_lines(ckpt, lines, layers=layers or animated, device=device)
     for number, solution in enumerate(solutions):
         if as_json:
             click.echo(json.dumps(_as_json(solution), ensure_ascii=False))
@@ -79,31 +79,34 @@ def solve(
         show(solution, console, layers=layers, animated=animated)
 
 
-def solve_lines(ckpt: str, lines: list[str], *, layers: bool) -> "list[Solution]":
-    """Solve texts with a checkpoint; that none of them can be solved is an error."""
-    with busy("reading the model"):
-        from alice.model import Alice
-        from alice.solving.solution import solve as solve_texts
+def solve_lines(ckpt: str, lines: list[str], *, layers: bool, device: str | None = None) -> "list[Solution]":
+    """Solve texts with a checkpoint; it is an error if none of them can be solved."""
+    with busy("loading the model"):
+        from alice.front_door import solve as solve_texts
 
-        return _solved(list(solve_texts(Alice.from_pretrained(ckpt), lines, layers=layers)))
+        return _solved(solve_texts(lines, model=ckpt, layers=layers, device=device))
 
 
 def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "list[Solution]":
-    """Solve texts with a solver that is no model; it learns from the training side of the default corpus."""
+    """Solve texts with a solver that is not a model."""
     announce(files)
     plugins = load_plugins(files)
     check_solver(name, plugins.solvers)
-    with busy(f"making {name} ready"):
-        from alice.solving.solution import solve_with
+    with busy(f"preparing {name}"):
+        from alice.solving import solve_with
 
         solver = open_solver(name, plugins.solvers, SolverSetup(_training_texts))
-    return _solved(list(track(solve_with(solver, lines), f"Solving by {name}", total=len(lines))))
+    return _solved(list(track(solve_with(solver, lines), f"Solving with {name}", total=len(lines))))
 
 
 def _training_texts(count: int) -> list[str]:
+    """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
+    from alice.plugins.context import RunContext
+    from alice.plugins.sample import LONGEST, open_samples
     from alice.text.alphabet import ENGLISH
 
-    return list(islice(select(open_corpus(QUOTES, alphabet=ENGLISH), "train"), count))
+    texts = open_samples(QUOTES, [ENGLISH], longest=LONGEST, split="test", count=None, seed=0, corpora={})
+    return RunContext(texts=texts[0]).training_texts(count)
 
 
 def _solved(solutions: "list[Solution]") -> "list[Solution]":
@@ -132,14 +135,14 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
             raise AliceError(f"standard input cannot be read as text ({error}); give UTF-8 text") from error
     texts = [line for line in lines if line.strip()]
     if any(map(_is_broken, texts)):
-        raise AliceError("the text has bytes that are no UTF-8, so nobody knows which characters they are; convert it")
+        raise AliceError("the text is not valid UTF-8; convert it to UTF-8 first")
     if not texts:
         raise AliceError("there is no text to solve; give at least one letter")
     return texts
 
 
 def _is_broken(text: str) -> bool:
-    """Say whether a shell or a pipe gave bytes that are no UTF-8, which Python keeps as halves of surrogate pairs."""
+    """Return whether a text has bytes that are not valid UTF-8, which Python stores as surrogates."""
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 

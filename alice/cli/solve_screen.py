@@ -1,4 +1,4 @@
-"""How a solution looks: letters as bright as the model is sure of them, layer after layer on a terminal."""
+"""Solutions on a terminal: the more confident the model is of a letter, the brighter it is, layer by layer if asked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
@@ -10,47 +10,48 @@ from rich.live import Live
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from alice.solving.solution import Solution
+    from alice.solving import Solution
 
 SHADES = ((0.95, "bold green"), (0.75, "green"), (0.5, "dim green"), (0.0, "dim"))
-"""How a letter looks, by the least confidence that it takes."""
-SURE = 0.995
-"""Confidence that is as good as 100 %."""
+"""Style of a letter, by the lowest confidence that has it."""
 SECONDS_TO_ANIMATE = 1.2
 LAYER, LABEL, CELL = 11, 12, 4
-"""Columns of the name of a layer, of what stands before the key, and of each letter of the key."""
+"""Widths in columns: name of a layer, label of a row of the key, letter of the key."""
 LEGEND = "  (%, ** = sure)"
+DEFAULT_WIDTH = 80
 
 
 def solve_console() -> Console:
-    """Return the console for solutions: a text stays in one piece, so that it can be copied."""
-    return Console(highlight=False, soft_wrap=True)
+    """Return the console for solutions; it does not wrap texts, so that they can be copied."""
+    console = Console(highlight=False, soft_wrap=True)
+    if console.width < 1:  # COLUMNS=0, and nothing would be printed
+        console.width = DEFAULT_WIDTH
+    return console
 
 
 def can_animate(console: Console) -> bool:
-    """Say whether there is a terminal that shows movement, and nobody asked for plain text."""
+    """Return whether the console is a terminal that can move its cursor and may show colours."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.no_color
 
 
 def show(solution: "Solution", console: Console, *, layers: bool, animated: bool = False) -> None:
-    """Print a solution: layers if asked for, plaintext, key with confidence if known, and what to be careful about."""
+    """Print a solution: layers if asked for, plaintext, key with its confidence if known, and the note."""
     if layers:
         for line in _paced(_layer_lines(solution, console), len(solution.layers), animated=animated):
             console.print(line)
     elif animated:
         _animate(solution, console)
-    if not solution.key:
+    if solution.key:
+        console.print(_shaded(solution.plaintext, solution.ciphertext, solution.confidence))
+        _show_key(solution, console)
+    else:
         console.print(Text(solution.plaintext, style="dim"))
-        console.print(Text(f"not solved: {solution.note}", style="yellow"))
-        return
-    console.print(_shaded(solution.plaintext, solution.ciphertext, solution.confidence))
-    _show_key(solution, console)
-    if solution.note:
-        console.print(Text(f"note: {solution.note}", style="yellow"))
+    if solution.message:
+        console.print(Text(solution.message, style="yellow"))
 
 
 def _animate(solution: "Solution", console: Console) -> None:
-    """Let the text become readable in place, and take it away again."""
+    """Show the text layer by layer in place, then remove it."""
     with Live(console=console, transient=True, auto_refresh=False) as live:
         for line in _paced(_layer_lines(solution, console), len(solution.layers), animated=True):
             live.update(line, refresh=True)
@@ -64,11 +65,11 @@ def _paced(lines: Iterator[Text], count: int, *, animated: bool) -> Iterator[Tex
 
 
 def _layer_lines(solution: "Solution", console: Console) -> Iterator[Text]:
-    """Yield what each layer would answer, with the letters that it changed underlined; on a terminal in a column."""
+    """Yield the answer after each layer, with the letters that it changed underlined; in a column on a terminal."""
     before = solution.ciphertext
-    for number, (text, sure) in enumerate(zip(solution.layers, solution.layer_confidence, strict=True)):
+    for number, (text, confidence) in enumerate(zip(solution.layers, solution.layer_confidence, strict=True)):
         label = "embeddings" if number == 0 else f"layer {number}"
-        shown = _shaded(text, solution.ciphertext, sure, before)
+        shown = _shaded(text, solution.ciphertext, confidence, before)
         if console.is_terminal:
             shown = Text(f"\n{'':<{LAYER}}").join(shown.wrap(console, max(1, console.width - LAYER)))
         yield Text.assemble((f"{label:<{LAYER}}", "dim"), shown)
@@ -76,7 +77,7 @@ def _layer_lines(solution: "Solution", console: Console) -> Iterator[Text]:
 
 
 def _shaded(text: str, ciphertext: str, confidence: Mapping[str, float], before: str | None = None) -> Text:
-    """Return a text whose letters show how sure the model is of them, and which differ from the text before."""
+    """Return a text whose letters show the confidence, underlined where they differ from the text before."""
     shown = Text()
     for new, cipher, old in zip(text, ciphertext, before or text, strict=True):
         letter = cipher.upper()
@@ -90,19 +91,18 @@ def _shade(confidence: float) -> str:
 
 
 def _show_key(solution: "Solution", console: Console) -> None:
-    """Print what each cipher letter stands for, and how sure that is; a narrow terminal gets it in equal parts."""
-    letters = list(solution.key)
+    """Print the plain letter of each cipher letter with its confidence, in equal parts on a narrow terminal."""
+    letters, percent = list(solution.key), solution.percent
     fitting = max(1, (console.width - LABEL - len(LEGEND)) // CELL) if console.is_terminal else len(letters)
     size = ceil(len(letters) / ceil(len(letters) / fitting))
     for start in range(0, len(letters), size):
         part = letters[start : start + size]
-        shares = [solution.confidence[letter] for letter in part if letter in solution.confidence]
-        shades = [_shade(share) for share in shares] or [""] * len(part)
+        shades = [_shade(solution.confidence[letter]) if percent else "" for letter in part]
         console.print(_row("cipher", part, [""] * len(part)))
         console.print(_row("plain", [solution.key[letter] for letter in part], shades))
-        if shares:
-            percent = [f"{round(100 * share):>2}" if share < SURE else "**" for share in shares]
-            console.print(_row("confidence", percent, shades).append(LEGEND, style="dim"))
+        if percent:
+            row = _row("confidence", [percent[letter] for letter in part], shades)
+            console.print(row.append(LEGEND, style="dim"))
 
 
 def _row(label: str, cells: Sequence[str], shades: Sequence[str]) -> Text:

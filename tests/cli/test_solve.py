@@ -68,24 +68,6 @@ def test_what_cannot_be_solved_is_one_line_on_stderr(arguments, complaint, ckpt)
     assert result.stdout == ""
 
 
-def test_evaluate_prints_both_tables_beside_the_papers_figures(ckpt):
-    result = run("evaluate", "--ckpt", ckpt, "--samples", 40)
-    assert result.exit_code == 0, result.output
-    assert "40 test texts of quotes" in result.stdout
-    assert "7.14 (0.00-39.05)" in result.stdout
-    assert "1.27 ± 0.08" in result.stdout
-    assert "22.00" in result.stdout
-
-
-def test_evaluate_gives_the_same_numbers_for_the_same_seed(ckpt):
-    first, second = (run("evaluate", "--ckpt", ckpt, "--samples", 30, "--json").stdout for _ in range(2))
-    assert first == second
-    found = json.loads(first)
-    assert found["texts"] == 30
-    assert found["mean"]["all"]["count"] == 30
-    assert 0 < found["mean"]["all"]["mean"] <= 100
-
-
 def test_ckpt_show_prints_the_configuration(ckpt):
     found = json.loads(run("ckpt", "show", ckpt, "--json").stdout)
     assert found["variant"] == "bijective"

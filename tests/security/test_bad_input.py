@@ -157,4 +157,4 @@ def test_bytes_on_standard_input_that_are_no_text():
 def test_bytes_in_an_argument_that_are_no_text():
     result = CliRunner().invoke(main, ["solve", "abc \udcff hello"])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "bytes that are no UTF-8" in result.stderr
+    assert "the text is not valid UTF-8" in result.stderr

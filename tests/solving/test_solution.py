@@ -3,7 +3,8 @@ import torch
 from tiny import tiny
 
 from alice.model import Alice
-from alice.solving.solution import UNICITY_DISTANCE, read, solve
+from alice.solving.decoding import solve
+from alice.solving.solution import UNICITY_DISTANCE, read
 from alice.text.alphabet import ENGLISH
 from alice.text.cipher import Key
 
