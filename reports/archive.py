@@ -1,19 +1,19 @@
-"""A result in a folder and back, exactly: `result.json` with everything but the arrays, and `arrays.npz`.
+"""A report in a folder and back, exactly: `result.json` holds everything but the arrays, which are in `arrays.npz`.
 
-Nothing is pickled. Reading is strict, because a folder may come from a stranger: whatever is not as we write it is
-refused with a sentence. The same result and provenance give the same bytes.
+Reading is strict, because a folder may come from a stranger. The same result and provenance give the same bytes.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from alice.errors import AliceError
-from alice.files import atomic_write
-from alice.reports import array_file, encoding
+from alice.files import atomic_write, read_json
+from alice.reports import encoding
 from alice.reports.checks import Array
 from alice.reports.result import Figure, Metric, Result, Table
 
@@ -21,6 +21,8 @@ RESULT = "result.json"
 ARRAYS = "arrays.npz"
 FORMAT = "alice-interp result"
 VERSION = 2
+VOLATILE = ("time", "machine", "duration")
+"""Entries of the provenance that differ between two reports of the same analysis with the same inputs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Report:
     result: Result
     """What was found."""
     provenance: Mapping[str, Any]
-    """How: analysis, checkpoint, data, seed, options, versions, plugin, machine, duration, time."""
+    """How: analysis, checkpoint, data, seed, options, versions, plugin, machine, duration, time. Any may be absent."""
     folder: Path | None = None
     """Where it is stored, if it is."""
 
@@ -64,23 +66,24 @@ class Report:
         """Arrays by name."""
         return self.result.arrays
 
-    def metric(self, name: str, model: str | None = None) -> Metric:
-        """Return a metric by name; `model` may be left out if only one has it."""
-        return self.result.metric(name, model)
+    @property
+    def analysis(self) -> str:
+        """Name of the analysis, or an empty string."""
+        return _name(self.provenance.get("analysis"))
 
-    def figure(self, name: str, model: str = "") -> Figure:
-        """Return a figure by name, and by model if it is of one."""
-        return self.result.figure(name, model)
+    @property
+    def models(self) -> list[str]:
+        """Names of the checkpoints."""
+        checkpoint = self.provenance.get("checkpoint")
+        hashes = checkpoint.get("sha256") if isinstance(checkpoint, Mapping) else None
+        if isinstance(hashes, Mapping):
+            return [str(name) for name in hashes]
+        return [name] if (name := _name(checkpoint)) else []
 
-    def array(self, name: str, model: str = "") -> Array:
-        """Return an array by name, and by model if it is of one."""
-        return self.result.array(name, model)
-
-    def save(self, out: Path | str = "runs", *, standalone: bool = False) -> "Report":
-        """Write the report into a new folder of `out`, with its page, and add it to the gallery there."""
-        from alice.reports.publish import publish
-
-        return publish(self, out, standalone=standalone)
+    @property
+    def date(self) -> str:
+        """When the analysis ran, to the minute, or an empty string."""
+        return _name(self.provenance.get("time"))[:16].replace("T", " ")
 
     @property
     def stored_in(self) -> Path:
@@ -89,11 +92,38 @@ class Report:
             raise AliceError("this report is not stored yet; call save() first")
         return self.folder
 
+    def metric(self, name: str, model: str | None = None) -> Metric:
+        """Return a metric by name; `model` may be omitted if only one model has it."""
+        return self.result.metric(name, model)
+
+    def figure(self, name: str, model: str = "") -> Figure:
+        """Return a figure by name, and by model if it belongs to one."""
+        return self.result.figure(name, model)
+
+    def array(self, name: str, model: str = "") -> Array:
+        """Return an array by name, and by model if it belongs to one."""
+        return self.result.array(name, model)
+
+    def save(self, out: Path | str = "runs", *, standalone: bool = False) -> "Report":
+        """Write the report into a new folder of `out`, with its page, and add it to the gallery there."""
+        from alice.reports.publish import publish
+
+        return publish(self, out, standalone=standalone)
+
+    def _repr_html_(self) -> str:
+        """Show title, summary and metrics in a notebook."""
+        rows = "".join(
+            f"<tr><td>{escape(metric.label)}</td><td>{escape(metric.model)}</td><td>{escape(str(metric))}</td></tr>"
+            for metric in self.metrics
+        )
+        table = f"<table><tr><th>metric</th><th>model</th><th>value</th></tr>{rows}</table>" if rows else ""
+        return f"<h3>{escape(self.title)}</h3><p>{escape(self.summary)}</p>{table}"
+
 
 def write_result(folder: Path | str, result: Result, provenance: Mapping[str, Any]) -> Report:
-    """Write a result into an existing folder; `result.json` comes last, so where it is, all is."""
+    """Write a result into an existing folder; `result.json` is written last, so a folder that has it is complete."""
     folder = Path(folder)
-    packed = array_file.pack(result.arrays)
+    packed = encoding.pack_arrays(result.arrays)
     document = _document(result, provenance, hashlib.sha256(packed).hexdigest())
     with atomic_write(folder / ARRAYS, "wb") as file:
         file.write(packed)
@@ -108,48 +138,50 @@ def read_report(folder: Path | str) -> Report:
 
 
 def read_without_arrays(folder: Path | str) -> Report:
-    """Read a run but for its arrays, which no page shows."""
+    """Read a report except for its arrays, which no page shows."""
     return _read(Path(folder), with_arrays=False)
 
 
 def fingerprint(result: Result) -> str:
-    """Return a hash of all that a result holds: two results are the same if their fingerprints are."""
-    packed = hashlib.sha256(array_file.pack(result.arrays)).hexdigest()
+    """Return a hash of everything in a result: two results are the same if their fingerprints are."""
+    packed = hashlib.sha256(encoding.pack_arrays(result.arrays)).hexdigest()
     return hashlib.sha256(encoding.write_json(_document(result, {}, packed)).encode()).hexdigest()
 
 
 def _read(folder: Path, *, with_arrays: bool) -> Report:
     path = folder / RESULT
     document = _parse(path)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise AliceError(f"{path} is no result of alice-interp; name the folder of a run")
-    if document.get("version") != VERSION:
-        raise AliceError(
-            f"{path} has version {document.get('version')!r:.60} of the format and this program reads version "
-            f"{VERSION}; run the analysis again, or upgrade the program if the file is newer"
-        )
     try:
-        arrays = array_file.read(folder / ARRAYS, document["arrays_sha256"]) if with_arrays else {}
+        arrays = encoding.read_arrays(folder / ARRAYS, document["arrays_sha256"]) if with_arrays else {}
         provenance = encoding.decode(document["provenance"])
         result = _result(document["result"], arrays)
-    except array_file.BrokenArraysError:
+    except encoding.BrokenArraysError:
         raise
     except Exception as error:  # numpy and plotly raise anything over a damaged or hostile document
-        raise AliceError(f"{path} is damaged or was made by a newer version: {_sentence(error)}") from error
+        raise AliceError(f"{path} is damaged: {_sentence(error)}") from error
     if not isinstance(provenance, dict):
-        raise AliceError(f"{path} is damaged: its provenance is no object")
+        raise AliceError(f"{path} is damaged: its provenance is not an object")
     return Report(result, provenance, folder)
 
 
-def _parse(path: Path) -> Any:
+def _parse(path: Path) -> dict[str, Any]:
+    """Return the document of a file in our format and version."""
     try:
-        return encoding.read_json(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except FileNotFoundError as error:
-        raise AliceError(f"{path} does not exist; name the folder of a run that was completed") from error
+        raise AliceError(f"{path} does not exist; give the folder of a complete report") from error
     except OSError as error:
         raise AliceError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise AliceError(f"{path} is no valid JSON: {_sentence(error)}") from error
+    except (ValueError, MemoryError) as error:
+        raise AliceError(f"{path} is not valid JSON: {_sentence(error)}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise AliceError(f"{path} is not a result of alice-interp; give the folder of a report")
+    version = document.get("version")
+    if version == 1:
+        raise AliceError(f"{path} has the old format version 1, which cannot be read any more; run the analysis again")
+    if version != VERSION:
+        raise AliceError(f"{path} has format version {version!r:.60}, not {VERSION}; upgrade the program to read it")
+    return document
 
 
 def _sentence(error: BaseException) -> str:
@@ -191,11 +223,8 @@ def _table_document(table: Table) -> dict[str, Any]:
 
 
 def _figure_document(figure: Figure) -> dict[str, Any]:
-    return {
-        "caption": figure.caption,
-        "table": None if figure.data is None else _table_document(figure.data),
-        "plotly": json.loads(figure.json),
-    }
+    table = None if figure.data is None else _table_document(figure.data)
+    return {"caption": figure.caption, "table": table, "plotly": json.loads(figure.json)}
 
 
 def _result(document: dict[str, Any], arrays: Mapping[str, Any]) -> Result:
@@ -223,3 +252,9 @@ def _figure(document: dict[str, Any]) -> Figure:
 
     caption, table, drawn = (document[name] for name in ("caption", "table", "plotly"))
     return Figure(go.Figure(drawn), caption, None if table is None else _table(table))
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = value.get("name")
+    return value if isinstance(value, str) else ""

@@ -1,8 +1,8 @@
-"""Checks of what goes into a result: each returns the value in plain form, or says in a sentence what to convert."""
+"""Checks of what goes into a result: each returns the value as a plain Python type or raises an AliceError."""
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,18 +10,16 @@ import numpy.typing as npt
 from alice.errors import AliceError
 
 Scalar = float | int | str | bool
-"""A number, a text or a yes/no."""
+"""A number, a text or a truth value."""
 Cell = float | int | str | bool | None
-"""A scalar, or nothing."""
+"""A scalar or None."""
 Array = npt.NDArray[Any]
-
-Checked = TypeVar("Checked")
 
 LONGEST_NAME = 80
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(@[A-Za-z0-9_.-]+)?")
 _COLUMN = re.compile(r"[a-z][a-z0-9_]*")
 _ARRAY_KINDS = "biufcUSMm"
-"""Kinds of numpy arrays that are stored without pickle: truth, numbers, text, bytes and times."""
+"""Kinds of numpy arrays that need no pickle: truth values, numbers, text, bytes and times."""
 
 
 def text(value: object, where: str) -> str:
@@ -36,7 +34,7 @@ def name(value: object, where: str) -> str:
     given = text(value, f"a name in {where}")
     if not _NAME.fullmatch(given) or len(given) > LONGEST_NAME:
         raise AliceError(
-            f"{where} has the name {given[:LONGEST_NAME]!r}; names begin with a letter and have at most {LONGEST_NAME} "
+            f"{where} has the name {given[:LONGEST_NAME]!r}; a name begins with a letter and has at most {LONGEST_NAME} "
             "letters, digits, '_', '-' or '.'"
         )
     return given
@@ -47,22 +45,22 @@ def column(value: object) -> str:
     given = text(value, "the name of a column")
     if not _COLUMN.fullmatch(given) or len(given) > LONGEST_NAME:
         raise AliceError(
-            f"a table has the column {given[:LONGEST_NAME]!r}; a column's name has small letters, digits and '_', "
-            "and `labels` says what to show instead"
+            f"a table has the column {given[:LONGEST_NAME]!r}; use lower-case letters, digits and '_' "
+            "in the name, and `labels` for what readers see"
         )
     return given
 
 
 def label(value: object, where: str) -> str:
-    """Return a name that is only shown: one line of text, not empty."""
-    given = text(value, f"a name in {where}")
+    """Return a text to show: one line, not empty."""
+    given = text(value, f"a label in {where}")
     if not given.strip() or given.splitlines() != [given]:
-        raise AliceError(f"{where} has the name {given[:LONGEST_NAME]!r}; give one line of visible text")
+        raise AliceError(f"{where} has the label {given[:LONGEST_NAME]!r}; give one line of visible text")
     return given
 
 
 def scalar(value: object, where: str) -> Scalar:
-    """Return a number, text or truth value as the plain Python type."""
+    """Return a number, text or truth value as a plain Python type."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
@@ -76,7 +74,7 @@ def scalar(value: object, where: str) -> Scalar:
 
 
 def number(value: object, where: str) -> int | float:
-    """Return a number as the plain Python type."""
+    """Return a number as a plain Python type."""
     plain = scalar(value, where)
     if isinstance(plain, bool | str):
         raise AliceError(f"{where} is {_kind(value)}; give a number")
@@ -84,7 +82,7 @@ def number(value: object, where: str) -> int | float:
 
 
 def cell(value: object, where: str) -> Cell:
-    """Return a scalar in plain form, or None."""
+    """Return a scalar as a plain Python type, or None."""
     return None if value is None else scalar(value, where)
 
 
@@ -94,7 +92,9 @@ def array(value: object, where: str) -> Array:
     if not isinstance(value, np.ndarray):
         raise AliceError(f"{where} is {_kind(value)}; convert it with np.asarray")
     if isinstance(value, np.ma.MaskedArray):
-        raise AliceError(f"{where} is a masked array; fill it with .filled(np.nan) or store the mask beside it")
+        raise AliceError(
+            f"{where} is a masked array; fill it with .filled(np.nan) or store the mask as an array of its own"
+        )
     if value.dtype.kind not in _ARRAY_KINDS:
         raise AliceError(f"{where} has the dtype {value.dtype}; convert it to numbers, truth values or text")
     copy = np.array(value, copy=True, subok=False)
@@ -103,7 +103,7 @@ def array(value: object, where: str) -> Array:
 
 
 def mapping(value: object, where: str) -> Mapping[Any, Any]:
-    """Return a mapping; anything else is an error."""
+    """Return a mapping; raise if it is not one."""
     if not isinstance(value, Mapping):
         raise AliceError(f"{where} of a result is {_kind(value)}; give a dict from names to values")
     return value

@@ -1,14 +1,17 @@
-"""Any tree of plain values and numpy arrays <-> strict JSON, exactly: NaN, infinities, -0.0 and dtypes survive.
+"""Values as strict JSON, and named arrays as an `.npz` file; both come back exactly, and nothing is pickled.
 
-JSON has no NaN and no arrays, so these become objects with one marked key: `{"$float": "nan"}`,
-`{"$array": base64, "dtype": ..., "shape": ...}`. An ordinary object with a key that begins with `$` is wrapped.
+JSON has no NaN and no infinities, so these become objects with one marked key: `{"$float": "nan"}`. An ordinary object
+with a key that begins with `$` is wrapped: `{"$dict": {...}}`.
 """
 
-import base64
+import hashlib
+import io
 import json
 import math
 import re
+import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,21 +20,24 @@ from alice.errors import AliceError
 from alice.reports import checks
 from alice.reports.checks import Array, Scalar
 
-_BINARY_KINDS = "biufc"
-_LISTED_KINDS = "UMO"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_SUFFIX = ".npy"
+_DAMAGE = (ValueError, KeyError, TypeError, EOFError, OSError, MemoryError, OverflowError, NotImplementedError)
+_DAMAGE_OF_ZIP = (zipfile.BadZipFile, RuntimeError, SyntaxError)
+
+
+class BrokenArraysError(AliceError):
+    """The file of arrays is missing, damaged, or belongs to another result."""
 
 
 def encode(value: Any, where: str) -> Any:
-    """Return a tree that `json.dumps` writes; keys of mappings are sorted, since their order says nothing."""
+    """Return a tree that `json.dumps` writes; the keys of mappings are sorted."""
     if value is None:
         return None
     if isinstance(value, Scalar | np.bool_ | np.integer | np.floating):
         plain = checks.scalar(value, where)
         return {"$float": repr(plain)} if isinstance(plain, float) and not math.isfinite(plain) else plain
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, where)
     if isinstance(value, list | tuple):
         return [encode(entry, where) for entry in value]
     if isinstance(value, Mapping):
@@ -47,19 +53,8 @@ def _encode_mapping(value: Mapping[Any, Any], where: str) -> dict[str, Any]:
     return {"$dict": encoded} if any(key.startswith("$") for key in encoded) else encoded
 
 
-def _encode_array(value: Array, where: str) -> dict[str, Any]:
-    head = {"dtype": value.dtype.str, "shape": list(value.shape)}
-    if value.dtype.kind in _BINARY_KINDS:
-        return {"$array": base64.b64encode(value.tobytes()).decode("ascii"), **head}
-    if value.dtype.kind == "M":
-        value = value.astype(str)
-    if value.dtype.kind not in _LISTED_KINDS:
-        raise AliceError(f"{where} contains an array of dtype {value.dtype}; convert it to numbers or text")
-    return {"$list": [encode(entry, where) for entry in value.ravel().tolist()], **head}
-
-
 def decode(value: Any) -> Any:
-    """Return the tree that was encoded; raise ValueError if this is none."""
+    """Return the tree that was encoded; raise ValueError or KeyError if it was not written by `encode`."""
     if isinstance(value, list):
         return [decode(entry) for entry in value]
     if not isinstance(value, dict):
@@ -68,28 +63,10 @@ def decode(value: Any) -> Any:
         return {key: decode(entry) for key, entry in value["$dict"].items()}
     if value.keys() == {"$float"}:
         return _NOT_FINITE[value["$float"]]
-    if value.keys() in ({"$array", "dtype", "shape"}, {"$list", "dtype", "shape"}):
-        return _decode_array(value)
     for key in value:
         if key.startswith("$"):
             raise ValueError(f"the mark {key!r} is unknown")
     return {key: decode(entry) for key, entry in value.items()}
-
-
-def _decode_array(value: dict[str, Any]) -> Array:
-    dtype, shape = np.dtype(value["dtype"]), tuple(value["shape"])
-    if not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError(f"the shape {shape} is impossible")
-    if "$array" in value:
-        if dtype.kind not in _BINARY_KINDS:
-            raise ValueError(f"an array has the dtype {dtype}")
-        return np.frombuffer(base64.b64decode(value["$array"], validate=True), dtype).reshape(shape)
-    if dtype.kind not in _LISTED_KINDS:
-        raise ValueError(f"a list has the dtype {dtype}")
-    flat = np.empty(len(value["$list"]), dtype)
-    for place, entry in enumerate(value["$list"]):  # one by one: numpy would take a list in a cell for a dimension
-        flat[place] = decode(entry)
-    return flat.reshape(shape)
 
 
 def write_json(document: Mapping[str, Any]) -> str:
@@ -106,27 +83,43 @@ def _lines(value: Any) -> str:
 
 def _compact(value: Any) -> str:
     written = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)  # UTF-8 has no way to write half a pair
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)  # UTF-8 cannot encode half a pair
 
 
-def read_json(text: str) -> Any:
-    """Parse JSON strictly: no NaN, no doubled keys, no number beyond the range of a float; ValueError otherwise."""
-    return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_no_doubles)
+def pack_arrays(arrays: Mapping[str, Array]) -> bytes:
+    """Return the bytes of an uncompressed `.npz` file: the same for the same arrays."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(arrays):
+            with archive.open(zipfile.ZipInfo(name + _SUFFIX), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, arrays[name], allow_pickle=False)
+    return packed.getvalue()
 
 
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+def read_arrays(path: Path, sha256: str) -> dict[str, Array]:
+    """Read an `.npz` file that must have the given hash."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BrokenArraysError(f"{path} cannot be read ({error.strerror}); the report is not complete") from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise BrokenArraysError(f"{path} does not belong to its result.json; run the analysis again")
+    try:
+        return _unpack(content)
+    except (*_DAMAGE, *_DAMAGE_OF_ZIP) as error:
+        reason = str(error)[:160] or type(error).__name__
+        raise BrokenArraysError(f"{path} is not a file of plain arrays: {reason}") from error
 
 
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"the number {digits[:20]} is too large")
-    return number
-
-
-def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has a key twice")
-    return found
+def _unpack(content: bytes) -> dict[str, Array]:
+    """Return the arrays; a compressed file could be small on disk and fill the memory, so it is refused."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("it is compressed")
+        if sum(member.file_size for member in members) > len(content):
+            raise ValueError("its members overlap")
+        if any(not member.filename.endswith(_SUFFIX) for member in members):
+            raise ValueError("it has a member that is not an array")
+    with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in loaded.files}

@@ -1,148 +1,297 @@
-"""`index.html` over all run folders: what each is, on which model, when, its headline metric and a sketch.
+"""The gallery of a folder of reports: what each is, on which model, when, its headline metric and a thumbnail.
 
-A folder that cannot be read is listed with the reason and takes nothing else down; folders whose names begin with
-a dot are being written and are passed over.
+Every report keeps its own `entry.json` and `thumbnail.svg`. `index.html` never changes; it loads `entries.js`, which has
+a line for each report. Publishing appends one line, so it costs the same whatever the number of reports. `write_gallery`
+writes `entries.js` again from the entries of the folders: deleted reports vanish, copied ones appear.
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
+import errno
+import fcntl
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
+from typing import IO, Any
 from urllib.parse import quote
 
-from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.errors import AliceError, one_line
+from alice.files import atomic_write, read_json, remove_drafts
 from alice.reports import page
-from alice.reports.archive import RESULT, read_without_arrays
-from alice.reports.html import INDEX, REPORT
-from alice.reports.provenance import analysis_of, date_of, model_of
+from alice.reports.archive import RESULT, Report, read_without_arrays
+from alice.reports.html import INDEX, REPORT, head
 from alice.reports.thumbnail import sketch
 
-CACHED_RUNS = 2000
-OUR_MARK = b'<meta name="generator" content="alice-interp">'
-BYTES_OF_HEAD = 2000
-"""The mark is in the first lines of a page."""
+ENTRY = "entry.json"
+THUMBNAIL = "thumbnail.svg"
+ENTRIES = "entries.js"
+TRAINING = "training.json"
+"""A folder with this file and without a result is a training."""
+HEADER = (
+    b"// Written by alice-interp: the reports in this folder, one per line. `alice-interp report` writes it again.\n"
+)
+MARK = b'<meta name="generator" content="alice-interp'
+LONGEST_FIELD, MOST_MODELS = 300, 10
+MOST_BYTES = 2**16
+"""Size of an entry at most."""
+SECONDS_TO_LOCK = 20
+"""How long to wait for another process that adds a report."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One run in the gallery."""
+    """What the gallery shows of one report."""
 
-    name: str
-    """Name of its folder."""
-    title: str = ""
+    title: str
     """Title of the result."""
     analysis: str = ""
     """Name of the analysis."""
-    model: str = ""
-    """Name of the checkpoint."""
+    models: tuple[str, ...] = ()
+    """Names of the checkpoints."""
     date: str = ""
     """When it ran."""
     metric: str = ""
-    """Name of the headline metric."""
+    """Label of the headline metric."""
     value: str = ""
     """Its value as shown."""
-    picture: str = ""
-    """An SVG element of our own making, or nothing."""
+    picture: bool = False
+    """Whether there is a thumbnail."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A folder in the gallery, with its entry or with the reason why it has none."""
+
+    name: str
+    """Name of the folder."""
+    entry: Entry | None = None
     problem: str = ""
-    """Why the run cannot be shown, or nothing."""
 
-    @property
-    def link(self) -> str:
-        """The address of the report, relative to the gallery."""
-        return f"{quote(self.name, safe='')}/{REPORT}"
-
-    @property
-    def search_text(self) -> str:
-        """What the filter looks through."""
-        return " ".join((self.name, self.title, self.analysis, self.model, self.date, self.metric)).lower()
+    def line(self) -> bytes:
+        """Return the call that adds this report to the page; as JSON inside a script it cannot contain code."""
+        shown = {"problem": self.problem} if self.entry is None else asdict(self.entry)
+        address = quote(os.fsencode(self.name), safe="")
+        return f"addReport({page.script_json({'name': self.name, 'address': address, **shown})});\n".encode()
 
 
-def write_gallery(runs: Path | str) -> Path:
-    """Write `index.html` into the folder of the runs and return where; a page that is not ours is not overwritten."""
-    runs = Path(runs)
-    text = render_gallery(runs)
-    path = runs / INDEX
-    if path.is_file() and not is_gallery(path):
+def write_entry(report: Report) -> Entry:
+    """Write the entry and the thumbnail of a stored report into its folder."""
+    picture = next(filter(None, (sketch(figure.json) for figure in report.figures.values())), "")
+    entry = _make_entry(report, picture=bool(picture))
+    if picture:
+        with atomic_write(report.stored_in / THUMBNAIL) as file:
+            file.write(picture)
+    with atomic_write(report.stored_in / ENTRY) as file:
+        json.dump(asdict(entry), file)
+    return entry
+
+
+def add_report(folder: Path) -> None:
+    """Append a report folder to its gallery without reading the other reports; a foreign page is left alone."""
+    reports = folder.parent
+    if not write_index(reports):
+        return
+    with _locked(reports / ENTRIES) as file:
+        if file.seek(0, os.SEEK_END):
+            _append(file, _listed(folder, write=False).line())
+            return
+    write_gallery(reports)  # the list is new, or somebody deleted it
+
+
+def write_gallery(reports: Path | str) -> Path:
+    """Write the gallery of a folder from the entries of its reports and return the path of its `index.html`."""
+    reports = Path(reports)
+    read_entries(reports, write=True)
+    if not write_index(reports):
         raise AliceError(
-            f"{path} is no gallery of alice-interp and would be overwritten; move it or use another folder"
+            f"{reports / INDEX} is not a gallery of alice-interp and would be overwritten; "
+            "move it or use another folder"
         )
-    with atomic_write(path) as file:
-        file.write(text)
-    return path
+    with _locked(reports / ENTRIES):
+        listed = read_entries(reports)  # again, now that no other process can add one
+        with atomic_write(reports / ENTRIES, "wb") as file:
+            file.write(render_entries(listed))
+    return reports / INDEX
+
+
+def write_index(reports: Path) -> bool:
+    """Write `index.html` if it is absent or outdated; return False if it is somebody else's page."""
+    path = reports / INDEX
+    if path.exists() and not is_gallery(path):
+        return False
+    if not path.exists() or _version() not in head(path):
+        with atomic_write(path) as file:
+            file.write(render_index())
+    return True
 
 
 def is_gallery(path: Path) -> bool:
-    """Tell whether a file is a gallery that we wrote."""
-    return path.is_file() and OUR_MARK in path.read_bytes()[:BYTES_OF_HEAD]
+    """Tell whether a file is a gallery that this program wrote."""
+    return path.is_file() and MARK in head(path)
 
 
-def render_gallery(runs: Path) -> str:
-    """Return the page over all runs in a folder."""
-    entries = read_entries(runs)
-    good = [entry for entry in entries if not entry.problem]
+def render_index() -> str:
+    """Return the page that shows whatever `entries.js` lists."""
+    nonce = secrets.token_hex(16)  # the author of a result cannot predict it
     return page.render(
         "gallery.html",
-        good=good,
-        broken=[entry for entry in entries if entry.problem],
-        analyses=sorted({entry.analysis for entry in good if entry.analysis}),
-        models=sorted({entry.model for entry in good if entry.model}),
-        folder=runs.absolute().name,
         style=page.resource("style.css"),
         theme_script=page.resource("theme.js"),
         gallery_script=page.resource("gallery.js"),
-        policy=page.policy(scripts()),
+        entries=ENTRIES,
+        nonce=nonce,
+        generator=_version().decode(),
+        policy=page.policy([*scripts(), f"'nonce-{nonce}'"], images="'self' file: data:"),
     )
+
+
+def render_entries(listed: list[Listed]) -> bytes:
+    """Return the content of `entries.js`."""
+    return HEADER + b"".join(one.line() for one in listed)
 
 
 def scripts() -> list[str]:
-    """Return the policy sources of the scripts that stand inside the gallery."""
+    """Return the policy sources of the scripts inside the gallery."""
     return [page.script_hash(page.resource(name)) for name in ("theme.js", "gallery.js")]
 
 
-def read_entries(runs: Path) -> list[Entry]:
-    """Return what the gallery shows, the newest run first."""
+def read_entries(reports: Path, *, write: bool = False) -> list[Listed]:
+    """Return the folders that the gallery lists; `write` adds missing entries and removes stale temporary files."""
     try:
-        folders = sorted(path for path in runs.absolute().iterdir() if not path.name.startswith(".") and path.is_dir())
+        folders = sorted(path for path in reports.absolute().iterdir() if not path.name.startswith("."))
     except OSError as error:
-        raise AliceError(f"the folder {runs} cannot be read: {error.strerror}") from error
-    entries = [_entry(folder) for folder in folders]
-    return sorted(entries, key=lambda entry: (entry.date, entry.name), reverse=True)
+        raise AliceError(f"the folder {reports} cannot be read: {error.strerror}") from error
+    return [_listed(folder, write=write) for folder in folders if folder.is_dir() and not _is_training(folder)]
 
 
-def _entry(folder: Path) -> Entry:
+def _is_training(folder: Path) -> bool:
+    return (folder / TRAINING).is_file() and not (folder / RESULT).exists()
+
+
+def _listed(folder: Path, *, write: bool) -> Listed:
     try:
-        if not (folder / RESULT).is_file():
-            raise AliceError(f"it has no {RESULT}: it is not complete, or no run at all")
-        if not (folder / RESULT).resolve().is_relative_to(folder.parent.resolve()):
-            raise AliceError("it is a link that leads out of this folder; copy the run itself")
-        state = (folder / RESULT).stat()
-        entry = _read_entry(folder, state.st_mtime_ns, state.st_size)
-        if not (folder / REPORT).is_file():
-            raise AliceError(f"it has no {REPORT}; `alice-interp report` makes one")
-        return entry
-    except AliceError as error:
-        return Entry(folder.name, problem=_one_line(str(error)))
+        entry = _entry(folder, write=write)
     except Exception as error:  # whatever a damaged folder provokes, the others must still be shown
-        return Entry(folder.name, problem=_one_line(f"{type(error).__name__}: {error}"))
+        entry = one_line(error)[:LONGEST_FIELD]
+    return Listed(folder.name, problem=entry) if isinstance(entry, str) else Listed(folder.name, entry)
 
 
-@lru_cache(maxsize=CACHED_RUNS)
-def _read_entry(folder: Path, changed: int, size: int) -> Entry:
-    """Read a run; time and size of its file are there to notice that it changed."""
-    run = read_without_arrays(folder)
-    metric = run.result.headline_metric()
-    pictures = (sketch(figure.figure) for figure in run.result.figures.values())
-    return Entry(
-        name=folder.name,
-        title=run.result.title,
-        analysis=analysis_of(run.provenance),
-        model=model_of(run.provenance),
-        date=date_of(run.provenance),
-        metric=metric.label if metric else "",
-        value=str(metric) if metric else "",
-        picture=next((picture for picture in pictures if picture), ""),
-    )
+def _entry(folder: Path, *, write: bool) -> Entry | str:
+    """Return the entry of a folder, or why it has none."""
+    result = folder / RESULT
+    if not result.is_file():
+        return f"it has no {RESULT}: it is incomplete or not a report"
+    if not result.resolve().is_relative_to(folder.parent.resolve()):
+        return "it is a link out of this folder; copy the report itself"
+    if write:
+        remove_drafts(folder)
+    entry = _stored_entry(folder)
+    if entry is None and write:
+        entry = write_entry(read_without_arrays(folder))
+    elif entry is None:
+        entry = _read_entry(folder, result.stat().st_mtime_ns, result.stat().st_size)
+    if not isinstance(entry, str) and not (folder / REPORT).is_file():
+        return f"it has no {REPORT}; `alice-interp report` makes one"
+    return entry
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]
+def _stored_entry(folder: Path) -> Entry | None:
+    """Return the entry that a report keeps, or None if it is missing or damaged."""
+    path = folder / ENTRY
+    try:
+        return None if path.stat().st_size > MOST_BYTES else _checked(read_json(path))
+    except (OSError, ValueError):
+        return None
+
+
+def _checked(values: Any) -> Entry | None:
+    """Return an entry whose fields have the right types: it may come from a stranger."""
+    if not isinstance(values, dict) or values.keys() != {field.name for field in fields(Entry)}:
+        return None
+    models, picture = values.pop("models"), values.pop("picture")
+    fits = isinstance(models, list) and isinstance(picture, bool)
+    if not fits or not all(isinstance(text, str) for text in (*models, *values.values())):
+        return None
+    return Entry(**values, models=tuple(models), picture=picture)
+
+
+@cache
+def _read_entry(folder: Path, changed: int, size: int) -> Entry | str:
+    """Return the entry of a report that keeps none, or why it cannot be read; a changed result is read again."""
+    try:
+        return _make_entry(read_without_arrays(folder), picture=False)
+    except AliceError as error:
+        return one_line(error)[:LONGEST_FIELD]
+
+
+def _make_entry(report: Report, *, picture: bool) -> Entry:
+    metric = report.result.headline_metric()
+    label = "" if metric is None else metric.label
+    if metric is not None and metric.model and len(report.models) > 1:
+        label = f"{label}, {metric.model}"
+    value = "" if metric is None else str(metric)
+    texts = (text[:LONGEST_FIELD] for text in (report.title, report.analysis, report.date, label, value))
+    title, analysis, date, label, value = texts
+    models = tuple(name[:LONGEST_FIELD] for name in report.models[:MOST_MODELS])
+    return Entry(title, analysis, models, date, label, value, picture)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for appending and hold its lock; another process may replace the file while we wait."""
+    last = time.monotonic() + SECONDS_TO_LOCK
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        with open(descriptor, "r+b", buffering=0) as file:  # noqa: PTH123 - a Path cannot open a descriptor
+            if _lock(descriptor) and _is_same(descriptor, path):
+                yield file
+                return
+        if time.monotonic() > last:
+            raise AliceError(f"another process has been writing {path} for {SECONDS_TO_LOCK} seconds; try again")
+        time.sleep(0.02)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # this file system has no locks
+        return True
+    return True
+
+
+def _is_same(descriptor: int, path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
+
+
+def _append(file: IO[bytes], line: bytes) -> None:
+    """Append a line to `entries.js`, removing a line that a power cut or a full disk left incomplete."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if file.read(len(HEADER)) != HEADER:
+        raise AliceError(f"{ENTRIES} was not written by alice-interp; move it or use another folder")
+    file.seek(max(0, size - MOST_BYTES))
+    size -= len(file.read().rpartition(b"\n")[2])
+    file.truncate(size)
+    try:
+        complete = file.write(line) == len(line)
+    except OSError:
+        file.truncate(size)
+        raise
+    if not complete:
+        file.truncate(size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@cache
+def _version() -> bytes:
+    """Return the mark of the current design, which an up-to-date `index.html` has in its head."""
+    design = "".join(page.resource(name) for name in ("gallery.html", "head.html", "style.css"))
+    return f"alice-interp gallery {page.script_hash(design + ''.join(scripts()))[8:24]}".encode()

@@ -1,4 +1,4 @@
-"""A stored run -> one HTML page that opens from disk, without network and without a model."""
+"""A stored report -> one HTML page that opens from disk, without network and without a model."""
 
 import os
 import secrets
@@ -6,37 +6,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from alice.errors import AliceError
 from alice.files import atomic_write
 from alice.reports import page, plotly_script, theme
 from alice.reports.archive import Report
 from alice.reports.checks import Cell
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.number_text import is_number, shown_column, shown_with_error
-from alice.reports.plot_json import figure_json, script_json
-from alice.reports.provenance import analysis_of, date_of, model_of
 from alice.reports.result import Figure, Result, Table
 
 REPORT = "report.html"
 INDEX = "index.html"
+MARK = b'<meta name="generator" content="alice-interp">'
+BYTES_OF_HEAD = 4000
+"""The mark and the policy of a page are in its first lines."""
 ROWS_SHOWN = 500
 """Rows of a table on the page; the CSV file has all."""
 LONG_TEXT = 14
-"""A metric that takes more characters than this is set smaller."""
+"""A metric of more characters is set in smaller type."""
 SHORT_TEXT = 24
 """A cell of at most this many characters is not broken into lines."""
 CONTENTS_FROM = 4
 """Figures and tables from which a list of contents helps."""
 
 
-def write_report(run: Report, *, out: Path | None = None, standalone: bool = False) -> Path:
-    """Write the page of a run as `report.html` in its folder, or elsewhere, and return where.
+def write_report(report: Report, *, out: Path | None = None, standalone: bool = False) -> Path:
+    """Write the page of a report as `report.html` in its folder, or elsewhere, and return its path.
 
-    A standalone page holds the drawing script; otherwise the script is put beside the folder of the run, once for all.
+    A standalone page contains the drawing script; otherwise the script is written once for all reports of a gallery.
     """
-    path = run.stored_in / REPORT if out is None else out
-    library = run.stored_in.absolute().parent
+    path = report.stored_in / REPORT if out is None else out
+    if out is not None and out.is_file() and MARK not in head(out):
+        raise AliceError(f"{out} exists and is not a report; choose another file name")
+    library = report.stored_in.absolute().parent
     linked = (library / INDEX).is_file()
-    text = render_report(run, address=None if standalone else _relative(library, path), linked=linked)
+    text = render_report(report, address=None if standalone else _relative(library, path), linked=linked)
     with atomic_write(path) as file:
         file.write(text)
     if not standalone:
@@ -44,31 +48,37 @@ def write_report(run: Report, *, out: Path | None = None, standalone: bool = Fal
     return path
 
 
-def render_report(run: Report, *, address: str | None = "..", linked: bool = True) -> str:
-    """Return the page of a run, by default for its own folder.
+def head(path: Path) -> bytes:
+    """Return the beginning of a page."""
+    with path.open("rb") as file:
+        return file.read(BYTES_OF_HEAD)
 
-    `address` leads to the folder of the gallery, None makes the page standalone; `linked` says whether it names the
-    gallery.
+
+def render_report(report: Report, *, address: str | None = "..", linked: bool = True) -> str:
+    """Return the page of a report, by default for its own folder.
+
+    `address` is the relative path to the folder of the gallery, None makes the page standalone; `linked` says whether
+    the page links to the gallery.
     """
-    result, provenance = run.result, run.provenance
+    result = report.result
     figures = [_figure_parts(name, figure) for name, figure in result.figures.items()]
     tables = [_table_parts(name, table) for name, table in result.tables.items()]
-    nonce = secrets.token_hex(16)  # nobody who supplies a result can foresee it
+    nonce = secrets.token_hex(16)  # the author of a result cannot predict it
     inlined = "" if address is not None else plotly_script.source()
-    where = [analysis_of(provenance), model_of(provenance), date_of(provenance)]
+    models = ", ".join(report.models)
     return page.render(
         "template.html",
         result=result,
-        model=model_of(provenance),
-        where=[part for part in where if part],
+        models=models,
+        where=[part for part in (report.analysis, models, report.date) if part],
         summary=[paragraph.strip() for paragraph in result.summary.split("\n\n") if paragraph.strip()],
-        metrics=_metric_parts(result),
+        metrics=_metric_cards(result),
         figures=figures,
         tables=tables,
         arrays=[{"name": name, "kind": f"{array.dtype} {array.shape}"} for name, array in result.arrays.items()],
         contents=_contents(figures, tables),
-        provenance=_tree(provenance),
-        themes=script_json({"light": theme.template("light"), "dark": theme.template("dark")}),
+        provenance=_tree(report.provenance),
+        themes=page.script_json({"light": theme.template("light"), "dark": theme.template("dark")}),
         style=page.resource("style.css"),
         theme_script=page.resource("theme.js"),
         page_script=page.resource("page.js"),
@@ -81,7 +91,7 @@ def render_report(run: Report, *, address: str | None = "..", linked: bool = Tru
 
 
 def scripts() -> list[str]:
-    """Return the policy sources of the scripts that stand inside a report."""
+    """Return the policy sources of the scripts inside a report."""
     return [page.script_hash(page.resource(name)) for name in ("theme.js", "page.js")]
 
 
@@ -89,32 +99,29 @@ def _relative(folder: Path, path: Path) -> str:
     return Path(os.path.relpath(folder, path.absolute().parent)).as_posix()
 
 
-def _metric_parts(result: Result) -> list[dict[str, Any]]:
+def _metric_cards(result: Result) -> list[dict[str, Any]]:
+    """Return a card per metric name; with several models a card has a line for each of them."""
     headline = result.headline_metric()
     several = len({metric.model for metric in result.metrics if metric.model}) > 1
-    return [
-        {
-            "name": f"{metric.label}, {metric.model}" if several and metric.model else metric.label,
-            "shown": str(metric),
-            "exact": str(metric.value),
-            "headline": metric is headline,
-            "long": len(str(metric)) > LONG_TEXT,
-        }
-        for metric in result.metrics
-    ]
+    cards: dict[str, dict[str, Any]] = {}
+    for metric in result.metrics:
+        card = cards.setdefault(metric.name, {"label": metric.label, "headline": False, "lines": []})
+        card["headline"] |= metric is headline
+        text = str(metric)
+        line = {"shown": text, "exact": str(metric.value), "model": metric.model if several else ""}
+        card["lines"].append({**line, "long": len(text) > LONG_TEXT})
+    return list(cards.values())
 
 
 def _figure_parts(name: str, figure: Figure) -> dict[str, Any]:
     caption = figure.caption or f"{_words(name)}."
-    page_data = {**figure_json(figure.json), "csv": figure_csv(figure)}
-    identifier = f"figure-{name}"
     return {
-        "id": identifier,
+        "id": f"figure-{name}",
         "file": name,
         "name": _words(name),
         "caption": caption,
         "alt": f"Figure: {caption}",
-        "json": script_json(page_data),
+        "json": page.script_json({**page.figure_json(figure.json), "csv": figure_csv(figure)}),
     }
 
 
@@ -143,7 +150,7 @@ def _table_parts(name: str, table: Table) -> dict[str, Any]:
         "columns": [{"name": table.label(column), "number": numeric[column]} for column in shown_columns],
         "rows": list(zip(*parts, strict=True)),
         "hidden_rows": max(0, len(rows) - ROWS_SHOWN),
-        "json": script_json({"csv": table_csv(table)}),
+        "json": page.script_json({"csv": table_csv(table)}),
     }
 
 
@@ -156,9 +163,8 @@ def _column_parts(
         return "number" if number else "mono" if mono else "short" if len(text) <= SHORT_TEXT else ""
 
     texts = shown_column(cells)
-    for place, error in enumerate(errors):
-        cell = cells[place]
-        if is_number(error) and is_number(cell):
+    for place, (cell, error) in enumerate(zip(cells, errors, strict=False)):
+        if is_number(error) and is_number(cell) and error == error:  # a NaN is not an error
             texts[place] = shown_with_error(float(cell), float(error))
     return [
         {"shown": text, "exact": repr(cell) if is_number(cell) else "", "style": style(text)}
@@ -171,8 +177,9 @@ def _all_numbers(cells: tuple[Cell, ...]) -> bool:
 
 
 def _contents(figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the links to figures and tables, if there are enough to lose one's way among."""
-    entries = [{"id": part["id"], "label": part["name"]} for part in (*figures, *tables)]
+    """Return links to the figures and tables of a long report."""
+    entries = [{"id": part["id"], "label": part["name"]} for part in figures]
+    entries += [{"id": part["id"], "label": f"{part['name']} (table)"} for part in tables]
     return entries if len(entries) >= CONTENTS_FROM else []
 
 

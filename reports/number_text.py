@@ -9,12 +9,15 @@ from alice.reports.checks import Cell
 DIGITS = 4
 """Significant digits on a page."""
 SMALLEST, LARGEST = 1e-4, 1e7
-"""Sizes between which a number is written without an exponent."""
+"""A number between these sizes is written without an exponent."""
+SMALLEST_ERROR = 1e-7
+"""A value with a smaller standard error is written with an exponent."""
 FIRST_GROUPED = 10_000
+MINUS = "\u2212"
 
 
 def is_number(value: Cell) -> TypeGuard[int | float]:
-    """Tell whether a cell holds a number; a truth value is none."""
+    """Tell whether a cell holds a number; a truth value is not one."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -26,19 +29,31 @@ def shown(value: Cell) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return _grouped(value)
-    return _float(value, None) if isinstance(value, float) else value
+    return _float(value) if isinstance(value, float) else value
 
 
 def shown_with_error(value: float, error: float) -> str:
     """Return a value with its standard error, both to the error's second significant digit: `2.14 ± 0.42`."""
-    if not error or not math.isfinite(error) or not math.isfinite(value) or abs(value) >= LARGEST or error < SMALLEST:
-        return f"{shown(value)} ± {shown(error)}"
+    value_text, error_text = _to_error(error, value, error)
+    return f"{value_text} ± {error_text}"
+
+
+def shown_with_interval(value: float, low: float, high: float) -> str:
+    """Return a value with its interval, to the second significant digit of half its width: `2.14 (1.32 to 2.96)`."""
+    value_text, low_text, high_text = _to_error((high - low) / 2, value, low, high)
+    return f"{value_text} ({low_text} to {high_text})"
+
+
+def _to_error(error: float, *values: float) -> list[str]:
+    """Return numbers to the second significant digit of an error, where that can be read without an exponent."""
+    if not SMALLEST_ERROR <= error < LARGEST or not all(abs(value) < LARGEST for value in values):
+        return [shown(value) for value in values]
     decimals = max(0, 1 - math.floor(math.log10(error)))
-    return f"{_float(value, decimals)} ± {_float(error, decimals)}"
+    return [_fixed(value, decimals) for value in values]
 
 
 def shown_column(cells: Sequence[Cell]) -> list[str]:
-    """Return the cells of a column as text, its numbers with as many decimals as the largest one needs."""
+    """Return the cells of a column as text; all numbers have the decimals that the largest one needs."""
     sizes = [abs(cell) for cell in cells if isinstance(cell, float) and cell and math.isfinite(cell)]
     decimals = _decimals(max(sizes)) if sizes else None
     if decimals is not None and min(sizes) < 10.0**-decimals:  # else the smallest would be shown as zero
@@ -52,17 +67,23 @@ def _decimals_used(size: float, most: int) -> int:
     return len(f"{size:.{most}f}".partition(".")[2].rstrip("0"))
 
 
-def _float(value: float, decimals: int | None) -> str:
+def _float(value: float, decimals: int | None = None) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
-        return "\u221e" if value > 0 else "\u2212\u221e"
+        return "\u221e" if value > 0 else f"{MINUS}\u221e"
     if value and not SMALLEST <= abs(value) < LARGEST:
-        return f"{value:.3e}".replace("-", "\u2212")
-    wanted = _decimals(abs(value)) if decimals is None else decimals
-    whole, _, fraction = f"{abs(value):.{wanted}f}".partition(".")
-    fraction = fraction.rstrip("0") if decimals is None else fraction
-    sign = "\u2212" if math.copysign(1.0, value) < 0 else ""
+        return f"{value:.3e}".replace("-", MINUS)
+    if decimals is not None:
+        return _fixed(value, decimals)
+    text = _fixed(value, _decimals(abs(value)))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _fixed(value: float, decimals: int) -> str:
+    """Return a number with a fixed count of decimals, its thousands grouped; zero has no sign."""
+    whole, _, fraction = f"{abs(value):.{decimals}f}".partition(".")
+    sign = MINUS if value < 0 and (whole + fraction).strip("0") else ""
     return sign + _grouped(int(whole)) + (f".{fraction}" if fraction else "")
 
 
@@ -74,4 +95,4 @@ def _decimals(size: float) -> int:
 def _grouped(value: int) -> str:
     """Return an integer with thin spaces between groups of three, once it has more than four digits."""
     plain = f"{value:,}" if abs(value) >= FIRST_GROUPED else str(value)
-    return plain.replace(",", "\u202f").replace("-", "\u2212")
+    return plain.replace(",", "\u202f").replace("-", MINUS)

@@ -27,7 +27,7 @@
     return Plotly.downloadImage({ data: copy(plot.data), layout, config: config(plot) }, options);
   }
 
-  // Plotly's toolbar wants an icon as a path; these are an arrow to a line, and a picture frame.
+  // Icons for Plotly's toolbar: a picture frame, and an arrow to a line.
   const ICONS = {
     svg: { width: 24, height: 24, path: "M3 3h6v2H5v4H3zM15 3h6v6h-2V5h-4zM3 15h2v4h4v2H3zM19 15h2v6h-6v-2h4zM8 11h8v2H8z" },
     png: { width: 24, height: 24, path: "M11 3h2v9l3-3 1.4 1.4L12 16l-5.4-5.6L8 9l3 3zM4 18h16v2H4z" },
@@ -72,7 +72,7 @@
         plot.hidden = true;
       };
       if (!window.Plotly) {
-        fail("This figure needs the file plotly.min.js in the folder above; `alice-interp report --standalone` makes a page that needs none.");
+        fail("This figure needs the file plotly.min.js in the folder above; `alice-interp report --standalone` makes a page without it.");
         continue;
       }
       plot.addEventListener("keydown", (event) => moveSlider(plot, event));
@@ -80,7 +80,7 @@
     }
   }
 
-  // Plotly's slider knows only the pointer: the arrow keys move it too.
+  // Plotly's slider follows only the pointer; this adds the arrow keys.
   function moveSlider(plot, event) {
     const slider = plot._fullLayout?.sliders?.[0];
     const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -98,7 +98,7 @@
     for (const plot of document.querySelectorAll(".plot[data-drawn]")) Plotly.relayout(plot, { template: themes[mode] });
   }
 
-  // The browser asks for paper without telling its width, so the figures get one that fits A4 and letter.
+  // The browser does not say how wide the paper is, so the figures get a width that fits A4 and letter.
   function onPaper() {
     for (const details of document.querySelectorAll("details")) details.open = true;
     if (!window.Plotly) return;

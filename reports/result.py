@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from alice.errors import AliceError, nearest
 from alice.reports import checks
 from alice.reports.checks import Array, Cell, Scalar
-from alice.reports.number_text import shown, shown_with_error
+from alice.reports.number_text import is_number, shown, shown_with_error, shown_with_interval
 
 if TYPE_CHECKING:
     import pandas
@@ -35,11 +35,11 @@ class Metric:
     error: float | None = None
     """Standard error; NaN counts as absent."""
     interval: tuple[float, float] | None = None
-    """Lower and upper end, where a standard error does not do."""
+    """Lower and upper end, where a standard error would mislead."""
     unit: str = ""
-    """What the value is measured in, such as `%` or `letters/s`."""
+    """Unit of the value, such as `%` or `letters/s`."""
     model: str = ""
-    """Name of the model or solver that it belongs to; empty for one of the whole run."""
+    """Name of the model or solver that it belongs to; empty for a metric of the whole report."""
     label: str = ""
     """What a reader sees; the name with spaces if empty."""
 
@@ -59,12 +59,12 @@ class Metric:
 
     def __str__(self) -> str:
         """Return the value as a reader sees it: `2.14 ± 0.42 %`."""
-        if self.error is not None and isinstance(self.value, int | float):
+        if self.error is not None and is_number(self.value):
             text = shown_with_error(float(self.value), self.error)
+        elif self.interval is not None and is_number(self.value):
+            text = shown_with_interval(float(self.value), *self.interval)
         else:
             text = shown(self.value)
-        if self.interval is not None:
-            text += f" ({shown(self.interval[0])} to {shown(self.interval[1])})"
         return f"{text} {self.unit}" if self.unit else text
 
     def __repr__(self) -> str:
@@ -77,21 +77,21 @@ class Metric:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns, tidy: one observation per row, a `model` column where there are several models.
+    """Rows under named columns, tidy: one observation per row, a `model` column for values of a model.
 
-    A column `x_error` holds the standard errors of the column `x`; a page shows the two as one.
+    A column `x_error` holds the standard errors of the column `x`; a page shows both in one column.
     """
 
     columns: Sequence[str]
-    """Machine names of the columns, such as `ser_error`: what `to_pandas` and the CSV file have."""
+    """Machine names of the columns, such as `ser_error`; `to_pandas` and the CSV file use them."""
     rows: Iterable[Sequence[Cell]] = ()
-    """Rows of cells, each as long as there are columns."""
+    """Rows of cells, one cell per column."""
     caption: str = ""
     """What the table shows."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What a reader sees above a column; its name with spaces if absent."""
     monospace: Sequence[str] = ()
-    """Columns set in type of one width, such as texts to compare letter by letter."""
+    """Columns in a monospaced font, such as texts to compare letter by letter."""
 
     def __post_init__(self) -> None:
         columns = tuple(checks.column(name) for name in _no_text(self.columns, "the columns of a table"))
@@ -102,7 +102,9 @@ class Table:
         }
         for what, named in (("labels", labels), ("monospace", _no_text(self.monospace, "monospace"))):
             if unknown := [name for name in named if name not in columns]:
-                raise AliceError(f"{what} names {unknown[0]!r}, which is no column of the table: {', '.join(columns)}")
+                raise AliceError(
+                    f"{what} names {unknown[0]!r}, which is not a column of the table: {', '.join(columns)}"
+                )
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "labels", MappingProxyType(labels))
         object.__setattr__(self, "monospace", tuple(self.monospace))
@@ -141,22 +143,22 @@ class Figure:
     caption: str = ""
     """What the figure shows."""
     data: Table | None = None
-    """Its numbers, one observation per row, for the CSV file; taken from the traces if absent."""
+    """Its numbers for the CSV file, one observation per row; taken from the traces if absent."""
 
     def __post_init__(self) -> None:
         if self.data is not None and not isinstance(self.data, Table):
-            raise AliceError("the data of a figure is no Table; give alice.reports.Table(columns, rows)")
+            raise AliceError("the data of a figure is not a Table; give alice.reports.Table(columns, rows)")
         object.__setattr__(self, "caption", checks.text(self.caption, "the caption of a figure"))
         object.__setattr__(self, "figure", _copied(self.figure))
-        _ = self.json  # what cannot be stored is refused now, not after hours of work
+        _ = self.json  # raises now, not when hours of work are stored
 
     @cached_property
     def json(self) -> str:
-        """The figure as Plotly's own JSON: what is stored, shown and sketched."""
+        """The figure as Plotly's own JSON; the archive, the page and the thumbnail use it."""
         try:
             text: str = self.figure.to_json(validate=False, engine="json")
         except (TypeError, ValueError) as error:
-            raise AliceError(f"a figure holds what JSON cannot ({error}); convert it to numbers or text") from error
+            raise AliceError(f"a figure cannot be written as JSON ({error}); use numbers and text only") from error
         return text
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
@@ -171,22 +173,22 @@ class Result:
     title: str
     """Heading of the report."""
     summary: str = ""
-    """A paragraph of what it shows; an empty line begins another."""
+    """What it shows, in paragraphs separated by empty lines."""
     caveats: str | Sequence[str] = ()
-    """When not to trust it, a sentence or more each."""
+    """When not to trust it, one or more sentences each."""
     metrics: Sequence[Metric] = ()
-    """Single numbers, texts or truth values, in the order to show them; name and model tell them apart."""
+    """Single numbers, texts or truth values, in the order to show them; name and model identify each."""
     headline: str | None = None
-    """Name of the metric that stands for the result in the gallery; the first if absent."""
+    """Name of the metric shown in the gallery; the first if absent."""
     tables: Mapping[str, Table] = field(default_factory=dict)
     """Tables by name."""
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """Figures by name: `Figure`, or a bare Plotly figure, which becomes a `Figure` without caption.
+    """Figures by name: a `Figure`, or a Plotly figure, which becomes a `Figure` without a caption.
 
-    One of a single model is called `model_key(name, model)`.
+    A figure of a single model is called `model_key(name, model)`.
     """
     arrays: Mapping[str, Array] = field(default_factory=dict)
-    """Numpy arrays by name, for further work; stored, not shown. One of a single model is called `model_key(...)`."""
+    """Numpy arrays by name, stored but not shown; one of a single model is called `model_key(name, model)`."""
 
     def __post_init__(self) -> None:
         caveats = (self.caveats,) if isinstance(self.caveats, str) else self.caveats
@@ -201,14 +203,14 @@ class Result:
         }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
-        names = {metric.name for metric in self.metrics}
+        names = sorted({metric.name for metric in self.metrics})
         if self.headline is not None and self.headline not in names:
             raise AliceError(
-                f"the headline {self.headline!r} is no metric of the result: {', '.join(names) or 'it has none'}"
+                f"the headline {self.headline!r} is not a metric of the result: {', '.join(names) or 'it has none'}"
             )
 
     def metric(self, name: str, model: str | None = None) -> Metric:
-        """Return a metric by name; `model` may be left out if only one has it."""
+        """Return a metric by name; `model` may be omitted if only one model has it."""
         of_name = [metric for metric in self.metrics if metric.name == name]
         if not of_name:
             names = sorted({metric.name for metric in self.metrics})
@@ -220,17 +222,17 @@ class Result:
         return found[0]
 
     def figure(self, name: str, model: str = "") -> Figure:
-        """Return a figure by name, and by model if it is of one."""
+        """Return a figure by name, and by model if it belongs to one."""
         found: Figure = _lookup(self.figures, name, model, "figure")
         return found
 
     def array(self, name: str, model: str = "") -> Array:
-        """Return an array by name, and by model if it is of one."""
+        """Return an array by name, and by model if it belongs to one."""
         found: Array = _lookup(self.arrays, name, model, "array")
         return found
 
     def headline_metric(self) -> Metric | None:
-        """Return the metric that stands for the result, if it has any."""
+        """Return the metric shown in the gallery, if the result has metrics."""
         return next((metric for metric in self.metrics if self.headline in (None, metric.name)), None)
 
 
@@ -240,7 +242,7 @@ def model_key(name: str, model: str) -> str:
 
 
 def model_slug(model: str) -> str:
-    """Return a model's name as it stands in keys and file names."""
+    """Return a model's name as used in keys and file names."""
     return re.sub(r"[^A-Za-z0-9_.]+", "-", model)[-LONGEST_MODEL:].strip("-.") or "model"
 
 
@@ -258,7 +260,7 @@ def _metrics(given: object) -> tuple[Metric, ...]:
         if not isinstance(metric, Metric):
             raise AliceError(f"metrics holds {metric!r:.60}; give a list of alice.reports.Metric(name, value)")
         if (metric.name, metric.model) in seen:
-            raise AliceError(f"the metric {metric.name!r} is there twice for {metric.model or 'no model'}; rename one")
+            raise AliceError(f"there are two metrics {metric.name!r} of {metric.model or 'no model'}; rename one")
         seen.add((metric.name, metric.model))
     return metrics
 
@@ -286,7 +288,7 @@ def _figure(value: object, where: str) -> Figure:
 
 def _copied(figure: Any) -> Any:
     """Return a copy of a Plotly figure that always has a template, since reading one back would add the default."""
-    import plotly.graph_objects as go  # here, because a listing of the plugins needs no figures
+    import plotly.graph_objects as go  # slow to import, and most commands draw nothing
 
     if not isinstance(figure, go.Figure):
         raise AliceError(f"a figure is of type {type(figure).__name__}; give a plotly.graph_objects.Figure")
@@ -307,7 +309,7 @@ def _row(row: Sequence[Cell], columns: tuple[str, ...], number: int) -> tuple[Ce
 
 
 def _no_text(given: Any, where: str) -> Iterable[Any]:
-    """Return what was given unless it is one string, whose letters nobody meant, or cannot be iterated over."""
+    """Return an iterable; raise if it is a string or a mapping, which would be iterated over by accident."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise AliceError(f"{where} is {given!r:.60}; give a list")
     return given

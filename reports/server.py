@@ -1,11 +1,12 @@
-"""The gallery on localhost, for `alice-interp view`: reads only, only below its folder, only for this machine.
+"""The gallery on localhost, for `alice-interp view`: read-only, one folder, this machine only.
 
 It refuses requests that name another host, because a page on the web could otherwise point a name of its own at
-127.0.0.1 and read along. The gallery is made anew for each request of `/`, and so is a report of an older design;
-the script that draws comes from the installed plotly, whatever lies in the folder.
+127.0.0.1 and read the reports. The list of reports is made for each request, and so is a report of an older design;
+the script that draws comes from the installed plotly, not from the folder.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,30 +22,42 @@ from alice.reports.archive import read_without_arrays
 
 ADDRESS = "127.0.0.1"
 HTTP_PORT = 80
-BROKEN = "This page cannot be made, because the files of its run are damaged or not as alice-interp writes them.\n"
+BROKEN = "This page cannot be made, because the files of its report are damaged or not as alice-interp writes them.\n"
+BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nbusy\n"
+TEXT, SCRIPT = "text/plain; charset=utf-8", "text/javascript; charset=utf-8"
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".json": "application/json",
     ".npz": "application/octet-stream",
+    ".svg": "image/svg+xml",
 }
-"""Kinds of files that are served; a run folder has no other."""
+"""Types of the files that are served; a report folder has no others."""
+MOST_CLIENTS = 64
+"""Requests that are answered at the same time."""
+SECONDS_TO_WAIT = 5
+"""How long another client waits for one of these to finish before it is refused."""
 SECONDS_TO_SEND = 30
-"""After this long a silent client is dropped."""
-
+"""A client that neither sends nor reads for this long is dropped."""
+SECONDS_TO_ANSWER = 300
+"""A client that has not read its answer by then is dropped."""
 SECONDS_TO_STOP = 0.05
-"""How often the server looks whether it should end."""
+"""How often the server checks whether it should stop."""
+PIECE = 2**16
+"""Bytes that are read and sent at once."""
 
 
 class GalleryServer(ThreadingHTTPServer):
-    """Serves one folder of runs on 127.0.0.1."""
+    """Serves one folder of reports on 127.0.0.1."""
 
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 128
 
-    def __init__(self, folder: Path, *, port: int = 0) -> None:
+    def __init__(self, folder: Path, *, port: int = 0, clients: int = MOST_CLIENTS) -> None:
         if not folder.is_dir():
             raise AliceError(f"there is no folder {folder}; run an analysis first, or name another folder")
         self.folder = folder.resolve()
+        self.free = threading.BoundedSemaphore(clients)
         try:
             super().__init__((ADDRESS, port), _Handler)
         except OSError as error:
@@ -55,14 +68,34 @@ class GalleryServer(ThreadingHTTPServer):
         """The address of the gallery."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread; refuse the client if all threads stay busy."""
+        if self.free.acquire(timeout=SECONDS_TO_WAIT):
+            try:
+                super().process_request(request, client_address)
+            except BaseException:  # no thread was started
+                self.free.release()
+                raise
+            return
+        request.setblocking(False)
+        request.send(BUSY)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer one client and make room for another."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing when a browser hangs up in the middle, which browsers do."""
+        """Print nothing when a browser closes a connection early."""
 
 
 @contextmanager
-def serving(folder: Path, *, port: int = 0) -> Iterator[GalleryServer]:
-    """Serve a folder in the background for as long as a `with` lasts."""
-    with GalleryServer(folder, port=port) as server:
+def serving(folder: Path, *, port: int = 0, clients: int = MOST_CLIENTS) -> Iterator[GalleryServer]:
+    """Serve a folder in the background during a `with` block."""
+    with GalleryServer(folder, port=port, clients=clients) as server:
         thread = threading.Thread(target=server.serve_forever, args=(SECONDS_TO_STOP,), daemon=True)
         thread.start()
         try:
@@ -92,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answer in one line of plain text; the standard page would repeat parts of the request."""
-        self._send(HTTPStatus(code), "text/plain; charset=utf-8", f"{HTTPStatus(code).phrase}\n".encode())
+        self._send(HTTPStatus(code), TEXT, f"{HTTPStatus(code).phrase}\n".encode())
 
     def _answer(self) -> None:
         if not self._is_for_us():
@@ -101,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             found = answer(self.server.folder, self.path)
         except Exception:  # whatever a stranger's folder provokes, the browser gets an answer
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", BROKEN.encode())
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, BROKEN.encode())
             return
         if found is None:
             self.send_error(HTTPStatus.NOT_FOUND)
@@ -110,27 +143,46 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_for_us(self) -> bool:
         port = self.server.server_port
-        endings = (f":{port}", "") if port == HTTP_PORT else (f":{port}",)  # browsers leave the usual port out
+        endings = (f":{port}", "") if port == HTTP_PORT else (f":{port}",)  # browsers omit the default port
         return self.headers.get_all("Host") in [[f"{name}{end}"] for name in (ADDRESS, "localhost") for end in endings]
 
-    def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
+    def _send(self, status: HTTPStatus, kind: str, content: bytes | Path) -> None:
+        size = content.stat().st_size if isinstance(content, Path) else len(content)
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(size))
         for name, value in security_headers().items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
+        if self.command == "HEAD":
+            return
+        last = time.monotonic() + SECONDS_TO_ANSWER
+        for piece in _pieces(content, size):
+            self.wfile.write(piece)
+            if time.monotonic() > last:
+                self.close_connection = True
+                return
+
+
+def _pieces(content: bytes | Path, size: int) -> Iterator[bytes | memoryview]:
+    """Yield a content in pieces, so that a slow client does not hold a copy of it."""
+    if isinstance(content, bytes):
+        view = memoryview(content)
+        yield from (view[start : start + PIECE] for start in range(0, size, PIECE))
+        return
+    with content.open("rb") as file:
+        while size > 0 and (piece := file.read(min(PIECE, size))):
+            size -= len(piece)
+            yield piece
 
 
 @cache
 def security_headers() -> dict[str, str]:
-    """Return what every answer carries: only our own scripts run, and nothing leaks or stays."""
+    """Return the headers of every answer: only our own scripts run, and nothing is leaked or cached."""
     inlined = page.script_hash(plotly_script.source())
     sources = dict.fromkeys(["'self'", *html.scripts(), *gallery.scripts(), inlined])
     return {
-        "Content-Security-Policy": page.policy(sources) + "; frame-ancestors 'none'",
+        "Content-Security-Policy": page.policy(sources, images="'self' data: blob:") + "; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer",
@@ -139,27 +191,33 @@ def security_headers() -> dict[str, str]:
     }
 
 
-def answer(folder: Path, target: str) -> tuple[str, bytes] | None:
-    """Return the type and the content of what a request asks for, or None if that may not be had."""
-    if target == f"/{plotly_script.FILE}":
-        return "text/javascript; charset=utf-8", plotly_script.source().encode()
+def answer(folder: Path, target: str) -> tuple[str, bytes | Path] | None:
+    """Return the type and the content that a request asks for, or None if it may not be served."""
+    asked = _asked(target)
+    if asked is None:
+        return None
+    if asked in ("/", f"/{html.INDEX}"):
+        return TYPES[".html"], _index()
+    if asked == f"/{gallery.ENTRIES}":
+        return SCRIPT, gallery.render_entries(gallery.read_entries(folder))
+    if asked == f"/{plotly_script.FILE}":
+        return SCRIPT, plotly_script.content()
     path = locate(folder, target)
     if path is None:
         return None
     try:
-        return TYPES[path.suffix], _content(folder, path)
+        if path.name == html.REPORT and path.parent.parent == folder and not _is_current(html.head(path)):
+            return TYPES[path.suffix], html.render_report(read_without_arrays(path.parent)).encode()
     except (OSError, AliceError):
         return None
+    return TYPES[path.suffix], path
 
 
 def locate(folder: Path, target: str) -> Path | None:
     """Return the file below `folder` that a request names, or None if there is none or it may not be served."""
-    try:
-        asked = unquote(urlsplit(target).path, errors="strict")
-    except ValueError:
+    asked = _asked(target)
+    if asked is None:
         return None
-    if asked in ("/", f"/{html.INDEX}"):
-        return folder / html.INDEX  # made on request, whether or not it lies there
     root, *parts = asked.split("/")
     if root or "\\" in asked or "\0" in asked:
         return None
@@ -173,20 +231,24 @@ def locate(folder: Path, target: str) -> Path | None:
     return path if inside and path.is_file() and path.suffix in TYPES else None
 
 
-def _content(folder: Path, path: Path) -> bytes:
-    if path == folder / html.INDEX:
-        return gallery.render_gallery(folder).encode()
-    content = path.read_bytes()
-    if path.name == html.REPORT and path.parent.parent == folder and not _is_current(content):
-        return html.render_report(read_without_arrays(path.parent)).encode()
-    return content
+def _asked(target: str) -> str | None:
+    """Return the path that a request names, or None if it is not valid."""
+    try:
+        return unquote(urlsplit(target).path, errors="strict")
+    except ValueError:
+        return None
 
 
-def _is_current(report: bytes) -> bool:
-    """Tell whether the policy of this server lets all scripts of a report run."""
+@cache
+def _index() -> bytes:
+    return gallery.render_index().encode()
+
+
+def _is_current(head: bytes) -> bool:
+    """Tell whether the policy of this server allows all scripts of a report, by what its own policy names."""
     inlined = page.script_hash(plotly_script.source())
-    drawn = f'/{plotly_script.FILE}" nonce='.encode() in report or _named(inlined) in report
-    return drawn and all(_named(source) in report for source in html.scripts())
+    drawn = b"nonce-" in head or _named(inlined) in head
+    return drawn and all(_named(source) in head for source in html.scripts())
 
 
 def _named(source: str) -> bytes:

@@ -1,25 +1,27 @@
-"""`alice-interp report`: write the page of a stored result again, without a model."""
+"""`alice-interp report`: write the page of a stored report again, without a model."""
 
 from pathlib import Path
 
 import click
 
 
-@click.command(short_help="Write the page of a stored result again.")
+@click.command(short_help="Write the page of a stored report again.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--standalone", is_flag=True, help="One single file that needs no other, about 5 MB.")
+@click.option("--standalone", is_flag=True, help="A single file that needs no others, about 5 MB.")
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FILE", help="Where to write.  [default: DIR/report.html]"
 )
 def report(folder: Path, standalone: bool, out: Path | None) -> None:
-    """Write the page of the result stored in DIR again; no model is needed."""
-    from alice.reports.archive import read_report  # here: `--help` should not wait for numpy and plotly
-    from alice.reports.gallery import is_gallery, write_gallery
+    """Write the page of the report in DIR again, without a model, and bring its gallery up to date."""
+    from alice.reports.archive import read_report  # slow to import, and `--help` does not need it
+    from alice.reports.gallery import is_gallery, write_entry, write_gallery
     from alice.reports.html import INDEX, write_report
 
-    run = read_report(folder)
-    written = write_report(run, out=out, standalone=standalone)
-    runs = run.stored_in.absolute().parent
-    if is_gallery(runs / INDEX):  # a folder that was copied elsewhere has none, and need not get one
-        write_gallery(runs)
+    stored = read_report(folder)
+    written = write_report(stored, out=out, standalone=standalone)
+    reports = stored.stored_in.absolute().parent
+    if out is None:
+        write_entry(stored)
+    if is_gallery(reports / INDEX):  # a folder that was copied elsewhere has none, and need not get one
+        write_gallery(reports)
     click.echo(str(written))
