@@ -1,6 +1,7 @@
-"""What a dataclass field may hold to be an option: read from its type hint, once for every room.
+"""Which types a dataclass field may have to be an option, read from its type hint.
 
-The command line makes options of it, the plugin manager checks classes with it, and results keep options as JSON by it.
+The command line builds options from it, the plugin manager checks classes with it, and provenance stores options as
+JSON with it.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -22,14 +23,14 @@ class Kind:
     choices: tuple[Any, ...] = ()
     """The values of a Literal."""
     items: tuple["Kind", ...] = ()
-    """The kinds of a tuple's entries."""
+    """The kinds of the entries of a tuple."""
     repeated: bool = False
     """Whether the tuple has any number of entries, all of the first kind."""
     optional: bool = False
     """Whether it may be None."""
 
     def to_plain(self, value: Any) -> Any:
-        """Return a value as JSON has it."""
+        """Return a value in the form that JSON stores."""
         if isinstance(value, tuple):
             return [kind.to_plain(entry) for kind, entry in zip(self._kinds(len(value)), value, strict=True)]
         return str(value) if isinstance(value, Path) else value
@@ -50,7 +51,7 @@ class Kind:
             return fitting and all(kind.fits(entry) for kind, entry in zip(kinds, value, strict=True))
         if self.choices:
             return any(type(value) is type(choice) and value == choice for choice in self.choices)
-        if isinstance(value, bool):  # which Python counts among the numbers
+        if isinstance(value, bool):  # a bool is also an int in Python
             return self.scalar is bool
         return self.scalar is not None and isinstance(value, (int, float) if self.scalar is float else self.scalar)
 
@@ -59,24 +60,24 @@ class Kind:
 
 
 def field_kinds(cls: type) -> dict[str, Kind]:
-    """Return the kind of each field that a constructor takes; a type that cannot be an option is an error naming it."""
+    """Return the kind of each field of the constructor; raise for a type that cannot be an option."""
     hints = get_type_hints(cls)
     return {field.name: _kind(field.name, hints[field.name]) for field in fields(cls) if field.init}
 
 
 def flags_of(name: str, kind: Kind) -> tuple[str, ...]:
-    """Return what a field is called on the command line: one flag, or one for yes and one for no."""
+    """Return the flags of a field on the command line: one, or two for a bool."""
     word = name.replace("_", "-")
     return (f"--{word}", f"--no-{word}") if kind.scalar is bool else (f"--{word}",)
 
 
 def to_plain(instance: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON has them."""
+    """Return the fields of a dataclass in the form that JSON stores."""
     return {name: kind.to_plain(getattr(instance, name)) for name, kind in field_kinds(type(instance)).items()}
 
 
 def from_plain(cls: type, values: dict[str, Any]) -> Any:
-    """Build a dataclass from what `to_plain` gave."""
+    """Build a dataclass from the values that `to_plain` returned."""
     kinds = field_kinds(cls)
     return cls(**{name: kinds[name].from_plain(value) for name, value in values.items()})
 
@@ -97,5 +98,5 @@ def _kind(name: str, hint: Any) -> Kind:
             return Kind(items=items, repeated=repeated)
     raise AliceError(
         f"field {name!r} has type {getattr(hint, '__name__', None) or hint}, which cannot be an option; "
-        "use int, float, bool, str, Path, Literal, a tuple of them, or one of these or None"
+        "use int, float, bool, str, Path, Literal, a tuple of these, or one of these or None"
     )

@@ -1,6 +1,6 @@
-"""What an author of a plugin imports: `hookimpl`, `Analysis`, `RunContext`, `Result`, `Table`, `Figure`.
+"""What the author of a plugin imports: `hookimpl`, `Analysis`, `RunContext`, and what a result consists of.
 
-Importing this loads neither torch nor numpy: the list of plugins and every `--help` come without them.
+Importing this loads neither torch nor numpy, so that listing plugins and every `--help` stay quick.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,30 @@ from alice.plugins.hookspecs import hookimpl as hookimpl
 
 if TYPE_CHECKING:
     from alice.reports import Figure as Figure
+    from alice.reports import Metric as Metric
+    from alice.reports import Report as Report
     from alice.reports import Result as Result
     from alice.reports import Table as Table
+    from alice.reports import model_key as model_key
 
-__all__ = ["API_VERSION", "Analysis", "Figure", "Result", "RunContext", "Table", "hookimpl"]
+_RESULT = ("Figure", "Metric", "Report", "Result", "Table", "model_key")
+__all__ = [
+    "API_VERSION",
+    "Analysis",
+    "Figure",
+    "Metric",
+    "Report",
+    "Result",
+    "RunContext",
+    "Table",
+    "hookimpl",
+    "model_key",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a report shows when it is first asked for."""
-    if name not in ("Figure", "Result", "Table"):
+    """Import the parts of a result on first use."""
+    if name not in _RESULT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import alice.reports
 

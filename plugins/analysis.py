@@ -1,4 +1,4 @@
-"""What an analysis is, and what is missing from a class that is none."""
+"""What an analysis is, and what is wrong with a class that is not one."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 Checkpoints = Literal["one", "several", "none"]
 """How many models an analysis reads."""
 ALL = "all"
-"""Not the name of an analysis: `run all` runs every one."""
+"""Reserved: `run all` runs every analysis."""
 RUN_OPTIONS = ("ckpt", "data", "split", "seed", "device", "out", "standalone", "plugin", "help")
-"""Options that every analysis has, so that no field can be called so."""
+"""Options of every analysis; no field may have one of these names."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 class Analysis(Protocol):
     """A frozen dataclass whose fields are its options and whose docstring is its help.
 
-    It computes; it does not print, open files, parse options or choose a device. A class attribute `checkpoints` says
-    how many models it reads: "one" (if it is absent), "several" for one or more, or "none". A class attribute `needs`
-    names the fields that must be given, for which no default makes sense.
+    It computes; it does not print, open files, parse options or choose a device. The class attribute `checkpoints` says
+    how many models it reads: "one" (the default), "several" for one or more, or "none". The class attribute `needs`
+    names fields that the user must give because no default makes sense.
     """
 
     @property
     def name(self) -> str:
-        """What it is called on the command line, such as `early-exit`."""
+        """Its name on the command line, such as `early-exit`."""
 
     def run(self, ctx: RunContext) -> Result:
-        """Compute the result over the model and the texts of a context."""
+        """Compute the result for the model and the texts of a context."""
 
 
 def check_class(cls: object) -> type[Analysis]:
-    """Return a class that is an analysis; otherwise say what is missing."""
+    """Return a class that is an analysis; raise with what is wrong otherwise."""
     if not isinstance(cls, type):
         raise AliceError(f"register_analyses returned {cls!r}, which is not a class; return the classes themselves")
     for find_fault in (_fault_of_dataclass, _fault_of_names, _fault_of_fields, _fault_of_flags, _fault_of_defaults):
@@ -56,17 +56,17 @@ def checkpoints_of(cls: type[Analysis]) -> Checkpoints:
 
 
 def needs_of(cls: type[Analysis]) -> tuple[str, ...]:
-    """Return the fields of an analysis that must be given."""
+    """Return the fields of an analysis that the user must give."""
     return tuple(getattr(cls, "needs", ()))
 
 
 def is_for_all(cls: type[Analysis]) -> bool:
-    """Say whether `run all` runs an analysis: whether one checkpoint is all that it needs."""
+    """Say whether `run all` includes an analysis: whether it needs nothing but one checkpoint."""
     return checkpoints_of(cls) != "none" and not needs_of(cls)
 
 
 def check_needs(analysis: Analysis) -> None:
-    """Refuse an analysis to which a field that it needs was not given, with the help of the field's `missing`."""
+    """Refuse an analysis without a field that it needs; the field's `missing` metadata says what to do."""
     for field in fields(cast(Any, analysis)):
         if field.name in needs_of(type(analysis)) and getattr(analysis, field.name) in (None, (), ""):
             (flag, *_) = flags_of(field.name, field_kinds(type(analysis))[field.name])
@@ -88,7 +88,9 @@ def _fault_of_dataclass(cls: Any) -> str | None:
     if not is_dataclass(cls) or not cast(Any, cls).__dataclass_params__.frozen:
         return "is not a frozen dataclass; put @dataclass(frozen=True) above it"
     text = (getattr(cls, "__doc__", None) or "").strip()
-    if not text or text.startswith(f"{getattr(cls, '__name__', '')}("):  # a dataclass without one gets its signature
+    if not text or text.startswith(
+        f"{getattr(cls, '__name__', '')}("
+    ):  # the default docstring of a dataclass is its signature
         return "has no docstring; write one, it becomes the help"
     return None
 
@@ -98,12 +100,12 @@ def _fault_of_names(cls: Any) -> str | None:
     if not isinstance(name, str):
         return 'has no name; add a line such as name = "my-analysis"'
     if not _NAME.fullmatch(name) or name == ALL:
-        return f"has the name {name!r}; use small letters, digits and single hyphens, and not {ALL!r}"
+        return f"has the name {name!r}; use lower-case letters, digits and single hyphens, but not {ALL!r}"
     if getattr(cls, "checkpoints", "one") not in get_args(Checkpoints):
         return f"has checkpoints={cls.checkpoints!r}; choose one of {', '.join(get_args(Checkpoints))}"
     needs, known = getattr(cls, "needs", ()), {field.name for field in fields(cls)}
     if not isinstance(needs, tuple) or not known.issuperset(needs):
-        return f'has needs={needs!r}, which is no tuple of names of its fields; write needs = ("field",)'
+        return f'has needs={needs!r}, which is not a tuple of names of its fields; write needs = ("field",)'
     run = getattr(cls, "run", None)
     if not callable(run):
         return "has no method run; add run(self, ctx) that returns a Result"
@@ -117,11 +119,11 @@ def _fault_of_names(cls: Any) -> str | None:
 def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
         if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints", "needs"):
-            return f"has a field {field.name!r}, which every analysis has already; call it something else"
+            return f"has a field {field.name!r}, which every analysis already has; rename it"
         if field.init and field.name.startswith("_"):
-            return f"has a field {field.name!r}, which is no name for an option; take the underscore away"
+            return f"has a field {field.name!r}, which cannot be the name of an option; remove the underscore"
         if field.init and field.default is MISSING and field.default_factory is MISSING:
-            return f"has a field {field.name!r} without a default; give it one, so that it runs without options"
+            return f"has a field {field.name!r} without a default; give it one"
     try:
         field_kinds(cls)
     except AliceError as error:
@@ -142,16 +144,16 @@ def _fault_of_flags(cls: Any) -> str | None:
 
 
 def _fault_of_defaults(cls: Any) -> str | None:
-    """Build it once without options, as `run all` does, and see that provenance can keep what it then has."""
+    """Build it without options, as `run all` does, and check that its defaults survive JSON, as provenance needs."""
     try:
         instance = cls()
-    except Exception as error:  # whatever a stranger's __post_init__ raises
-        return f"cannot be built without options ({type(error).__name__}: {error}); mend its defaults"
+    except Exception as error:  # anything that a plugin's __post_init__ may raise
+        return f"cannot be built without options ({type(error).__name__}: {error}); fix its defaults"
     for name, kind in field_kinds(cls).items():
         value = getattr(instance, name)
         if not kind.fits(value):
-            return f"has a field {name!r} whose default {value!r} is not of its type; mend one of them"
+            return f"has a field {name!r} whose default {value!r} is not of its type; change one of them"
         again = kind.from_plain(json.loads(json.dumps(kind.to_plain(value))))
-        if repr(again) != repr(value) and again != value:  # a NaN is not even equal to itself
+        if repr(again) != repr(value) and again != value:  # NaN is not equal to itself
             return f"has a field {name!r} whose default {value!r} comes back from JSON as {again!r}; choose another"
     return None

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Tracker(Protocol):
-    """Shows how far a loop has come."""
+    """Shows the progress of a loop."""
 
     def __call__(self, items: Iterable[T], label: str, *, total: int | None = None) -> Iterator[T]:
         """Yield the items."""
@@ -41,24 +41,24 @@ def silent(items: Iterable[T], label: str, *, total: int | None = None) -> Itera
 
 @dataclass(frozen=True, eq=False)
 class RunContext:
-    """One model with the texts to read, and the same for each further model of the run.
+    """One model with the texts to read, and the same for each further model.
 
-    What follows from the seed is the same in every run. Texts are those of the source's test side, in its order, each
-    with a key of its own; they are read only when they are asked for.
+    The same seed gives the same keys and the same `rng`. Texts come from the test split of their source unless another
+    is chosen, in its order, each with a key of its own; they are read on first use.
     """
 
     seed: int = 0
     """Seed of the keys and of `rng`."""
     named_model: NamedModel | None = None
-    """The model with its name and hash; None for an analysis that reads no model."""
+    """The model with its name and hash; None for an analysis without a model."""
     texts: Sample | None = None
-    """The texts as they come from their source."""
+    """The texts in the order of their source."""
     others: tuple[RunContext, ...] = ()
     """Contexts of the other models, over the same texts where the alphabets agree."""
     tracker: Tracker = silent
     """Shows progress."""
     solvers: Mapping[str, SolverOpener] | None = None
-    """Solvers that are no models, by name; the built-in ones if None."""
+    """Classical solvers by name; the built-in ones if None."""
 
     @classmethod
     def open(
@@ -78,27 +78,30 @@ class RunContext:
         Args:
             checkpoints: names of bundled models, folders, hub ids, or models; the first is `ctx.model`.
             data: a corpus by its name or file, or a list of cleaned texts.
-            split: side of the data to read.
+            split: split of the data to read.
             samples: how many texts at most; all if None.
             seed: seed of the keys and of `rng`.
-            device: where to compute; the accelerator if there is one.
+            device: where checkpoints are loaded, such as "cpu" or "cuda:1"; if None, the accelerator if there is one.
+                A model given as an object stays where it is.
             tracker: shows progress.
             corpora: corpora of plugins, by name.
             solvers: solvers of plugins, by name; the built-in ones if None.
 
         """
-        from alice.plugins.opening import open_contexts
+        from alice.plugins.models import load_models
+        from alice.plugins.sample import open_samples
 
-        texts = data if isinstance(data, str) else list(data)
-        first, *others = open_contexts(
-            checkpoints,
-            texts,
-            split=split,
-            samples=samples,
-            seed=seed,
-            device=device,
-            tracker=tracker,
-            corpora=corpora or {},
+        models = load_models(checkpoints, device)
+        if not models:
+            raise AliceError("there is no model to run on; name at least one checkpoint")
+        alphabets = [named.model.alphabet for named in models]
+        # Texts must fit every model, or the models would be compared on different texts.
+        longest = min(named.model.config.n_ctx for named in models)
+        texts = open_samples(
+            data, alphabets, longest=longest, split=split, count=samples, seed=seed, corpora=corpora or {}
+        )
+        first, *others = (
+            cls(seed, named, sample, tracker=tracker) for named, sample in zip(models, texts, strict=True)
         )
         return replace(first, others=tuple(others), solvers=solvers)
 
@@ -119,17 +122,17 @@ class RunContext:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is, and every batch of this context."""
+        """The device of the model and of every batch of this context."""
         return self.model.cfg.device
 
     @property
     def each(self) -> tuple[RunContext, ...]:
-        """A context for each model of the run, this one first."""
+        """A context for each model, this one first."""
         return (self, *self.others)
 
     @property
     def rng(self) -> np.random.Generator:
-        """A fresh generator from the seed; every use of `ctx.rng` starts anew, so keep it in a variable."""
+        """A new generator from the seed; every access to `ctx.rng` starts again, so keep it in a variable."""
         import numpy as np
 
         return np.random.default_rng(self.seed)
@@ -144,42 +147,44 @@ class RunContext:
         return replace(self, texts=self._texts.joined(length), others=others)
 
     def training_texts(self, count: int) -> list[str]:
-        """Return the first `count` texts of the training side of the same source, as they are, to learn from.
+        """Return the first `count` plaintexts of the training split of the same source, to learn from.
 
-        None of them is among the texts of this context, so there may be fewer, or none, where those are of that side,
-        and a context of joined texts has none.
+        Texts of this context are left out. There may be fewer than `count`, or none, if the context itself reads the
+        training split; a context of joined texts has none.
         """
         return self._texts.training_texts(count)
 
     @cached_property
     def batches(self) -> SampleBatches:
-        """All batches of the texts, on the model's device; the same each time they are gone through."""
+        """All batches of the texts, on the model's device; every iteration gives the same ones."""
         return self._texts.batches(self.device)
 
     def activations(self, *patterns: str) -> Activations:
         """Return pairs `(batch, cache)` for hooks by name or pattern, such as `blocks.*.hook_resid_post`.
 
-        The model reads one batch at a time as you go; nothing is kept. Hooks come off after each batch.
+        The model reads one batch at a time as you iterate; nothing is kept. Hooks are removed after each batch.
         """
         from alice.model.activations import Activations
 
         return Activations(self.model, self.batches, *patterns)
 
     def store(self, *patterns: str) -> StoredActivations:
-        """Return the same pairs as `activations`, kept on disk: to be read many times, or by several analyses."""
+        """Return the same pairs as `activations`, stored on disk for repeated use, also by other analyses."""
         from alice.plugins.store import StoredActivations
 
         source = self.activations(*patterns)
-        return StoredActivations.open(self._named, self._texts, source=source, batches=self.batches)
+        return StoredActivations(self._named, self._texts, source=source, batches=self.batches)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
-        """Go through the items, showing on a terminal how far it is; `total` is their number if that is not known."""
+        """Iterate over the items with a progress bar on a terminal; give `total` if the items have no length."""
         return self.tracker(items, label, total=total if total is not None else _length(items))
 
     @property
     def _named(self) -> NamedModel:
         if self.named_model is None:
-            raise AliceError("this analysis says that it reads no checkpoint, so it has no model; check `checkpoints`")
+            raise AliceError(
+                "this analysis declares that it reads no checkpoint, so there is no model; see `checkpoints`"
+            )
         return self.named_model
 
     @property

@@ -1,4 +1,4 @@
-"""Where plugins may lie: installed with an entry point, in a folder, or a file that the user names."""
+"""Where plugins are found: installed with an entry point, in a folder, or in a file that the user names."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,12 +17,12 @@ from alice.plugins.hookspecs import PROJECT
 FOLDER_VARIABLE = "ALICE_INTERP_PLUGINS"
 """Names a folder whose Python files are plugins."""
 LIMIT_VARIABLE = "ALICE_INTERP_LOAD_PLUGINS"
-"""Lists the plugins of others to load, by comma; empty for none. A file given by hand is always loaded."""
+"""Comma-separated list of third-party plugins to load; empty for none. A file given with --plugin always loads."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something to load."""
+    """A plugin to load."""
 
     name: str
     """Name of the plugin."""
@@ -37,7 +37,7 @@ class Candidate:
 
 
 def find_candidates(environ: Mapping[str, str] | None, files: Iterable[Path]) -> Iterator[Candidate]:
-    """Yield what can be loaded: installed plugins and the folder's unless `environ` is None, then the files."""
+    """Yield the plugins to load: installed ones and those of the folder unless `environ` is None, then the files."""
     if environ is not None:
         found = [*_installed(), *_in_folder(environ.get(FOLDER_VARIABLE, ""))]
         yield from _limited(found, environ.get(LIMIT_VARIABLE))
@@ -46,7 +46,7 @@ def find_candidates(environ: Mapping[str, str] | None, files: Iterable[Path]) ->
 
 
 def _limited(found: list[Candidate], limit: str | None) -> Iterator[Candidate]:
-    """Keep the plugins that the user lists, by their name or that of their distribution."""
+    """Keep the plugins that the user lists, by plugin or distribution name."""
     if limit is None:
         yield from found
         return
@@ -74,7 +74,7 @@ def _in_folder(folder: str) -> Iterator[Candidate]:
     if not folder:
         return
     path = Path(folder)
-    with suppress(RuntimeError):  # `~nobody`: left as it is, it is no folder
+    with suppress(RuntimeError):  # unknown `~user`: reported below as not a folder
         path = path.expanduser()
     if not path.is_dir():
         load = _refusing(f"{FOLDER_VARIABLE} names {folder}, which is not a folder")
@@ -97,16 +97,16 @@ def _refusing(reason: str) -> Callable[[], Any]:
 
 
 def _import_file(file: Path) -> ModuleType:
-    """Run a Python file as a module of a name that no other file has."""
+    """Run a Python file as a module with a unique name."""
     if not file.is_file():
         raise AliceError(f"there is no file {file}")
     place = sha256(str(file.resolve()).encode()).hexdigest()[:8]
     name = f"alice_interp_plugin_{place}_{file.stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise AliceError(f"{file} is no Python file; its name must end in .py")
+        raise AliceError(f"{file} is not a Python file; its name must end in .py")
     module = module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up there while the file is still running
+    sys.modules[name] = module  # dataclasses look up their module there while the file runs
     try:
         spec.loader.exec_module(module)
     except BaseException:

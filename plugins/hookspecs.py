@@ -1,7 +1,7 @@
-"""What a plugin can add: the markers, the version of this interface, and one function per hook.
+"""The plugin interface: its markers, its version, and one function per hook.
 
-A plugin is a module that has functions of these names marked with `@hookimpl`. It is found through the entry-point
-group `alice_interp`, in a file given with `--plugin`, or in the folder that `ALICE_INTERP_PLUGINS` names.
+A plugin is a module with functions of these names marked with `@hookimpl`. It is found through the entry-point group
+`alice_interp`, in a file given with `--plugin`, or in the folder that `ALICE_INTERP_PLUGINS` names.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 PROJECT = "alice_interp"
 """Name of the markers and of the entry-point group."""
-API_VERSION = 1
-"""Version of this interface; it rises when plugins written for the one before would no longer work."""
+API_VERSION = 2
+"""Version of this interface; it is raised when existing plugins would stop working."""
 API_ATTRIBUTE = "alice_interp_api"
-"""Where a module says which version it was written for; without it the module is taken as it is."""
+"""Module attribute with the version that a plugin was written for; a module without it is always accepted."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -44,16 +44,16 @@ def register_analyses() -> Iterable[type[Analysis]]:
 def register_corpora() -> Mapping[str, CorpusOpener]:
     """Return corpora by name, for `--data NAME`: functions that take the model's alphabet and open the corpus.
 
-    The function is called when the corpus is wanted, so it may import and read whatever it needs.
+    The function is called when the corpus is needed, so it may import and read anything.
     """
     return {}
 
 
 @hookspec
 def register_solvers() -> Mapping[str, SolverOpener]:
-    """Return solvers by name, for `solve --solver NAME` and for the analyses that compare models with others.
+    """Return solvers by name, for `solve --solver NAME` and for analyses that compare models with other solvers.
 
     Each is a function that takes a `SolverSetup` and returns a function from ciphertexts to plaintexts. It is called
-    when the solver is wanted, so it may import and read whatever it needs.
+    when the solver is needed, so it may import and read anything.
     """
     return {}

@@ -1,6 +1,7 @@
-"""Finds and loads plugins: the built-in ones first, then those installed, those in a folder and those given as files.
+"""Loads plugins: the built-in ones first, then installed ones, those in a folder and those given as files.
 
-A plugin that fails is kept with its error and the others go on. Nothing is global: every call of `build` starts anew.
+A plugin that fails to load is listed with its error; the others still load. Nothing is global: every call of `build`
+loads all plugins again.
 """
 
 import os
@@ -45,10 +46,10 @@ BUILTIN = (
 
 @dataclass(frozen=True)
 class Plugin:
-    """A plugin as it was found, with what it adds or why it failed."""
+    """A plugin with what it adds, or the reason why it failed to load."""
 
     name: str
-    """What the list calls it."""
+    """Its name in the list of plugins."""
     version: str
     """Version of its distribution; empty for a file."""
     origin: Literal["built-in", "entry point", "folder", "file"]
@@ -62,9 +63,9 @@ class Plugin:
     solvers: "Mapping[str, SolverOpener]" = field(default_factory=dict)
     """Solvers that it adds, by name."""
     seconds: float = 0.0
-    """Time that loading it took."""
+    """How long it took to load."""
     error: str | None = None
-    """Why it is not in use, in one line."""
+    """Why it failed to load, in one line; None if it loaded."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.origin}, {self.where})"
@@ -72,29 +73,29 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Plugins:
-    """All plugins of a run, in the order of loading."""
+    """All plugins in the order of loading."""
 
     all: tuple[Plugin, ...]
-    """Those in use and those that failed."""
+    """Those that loaded and those that failed."""
 
     @property
     def broken(self) -> list[Plugin]:
-        """The plugins that failed."""
+        """The plugins that failed to load."""
         return [plugin for plugin in self.all if plugin.error is not None]
 
     @property
     def analyses(self) -> dict[str, type[Analysis]]:
-        """Every analysis by its name."""
+        """Every analysis by name."""
         return {name: cls for name, (cls, _) in self._owned().items()}
 
     @property
     def corpora(self) -> "dict[str, CorpusOpener]":
-        """Every corpus of a plugin by its name."""
+        """Every corpus of a plugin by name."""
         return {name: opener for plugin in self.all for name, opener in plugin.corpora.items()}
 
     @property
     def solvers(self) -> "dict[str, SolverOpener]":
-        """Every solver by its name."""
+        """Every solver by name."""
         return {name: opener for plugin in self.all for name, opener in plugin.solvers.items()}
 
     def find(self, name: str) -> tuple[type[Analysis], Plugin]:
@@ -113,9 +114,9 @@ def build(*, third_party: bool = True, files: Iterable[Path] = (), environ: Mapp
     """Load every plugin.
 
     Args:
-        third_party: whether to look for installed plugins and into the folder of `ALICE_INTERP_PLUGINS`.
-        files: Python files to load as plugins, too.
-        environ: where `ALICE_INTERP_PLUGINS` and `ALICE_INTERP_LOAD_PLUGINS` are looked up.
+        third_party: whether to load installed plugins and those in the folder of `ALICE_INTERP_PLUGINS`.
+        files: Python files to load as plugins.
+        environ: where to look up `ALICE_INTERP_PLUGINS` and `ALICE_INTERP_LOAD_PLUGINS`.
 
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -133,11 +134,11 @@ def _candidates(third_party: bool, files: Iterable[Path], environ: Mapping[str, 
 
 
 def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plugin]) -> Plugin:
-    """Import a plugin, register it and ask what it adds; whatever goes wrong becomes its error."""
+    """Import a plugin, register it and call its hooks; any exception becomes its error."""
     plugin = Plugin(candidate.name, candidate.version, candidate.origin, candidate.where)
     started, module = perf_counter(), None
     try:
-        with redirect_stdout(sys.stderr):  # what a plugin prints must not get between the lines of --json
+        with redirect_stdout(sys.stderr):  # what a plugin prints must not end up in --json output
             module = candidate.load()
             _check_version(module)
             manager.register(module, f"{candidate.origin}: {candidate.where}")
@@ -146,7 +147,7 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
         _check_clashes(plugin, before)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever a stranger's module raises; `pytest.skip` is no Exception, for one
+    except BaseException as error:  # a module may raise anything, also SystemExit
         if module is not None and manager.is_registered(module):
             manager.unregister(module)
         plugin = replace(plugin, analyses=(), corpora={}, solvers={}, error=one_line(error))
@@ -154,7 +155,7 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
 
 
 def _ask(manager: pluggy.PluginManager, module: Any, plugin: Plugin) -> Plugin:
-    """Call the hooks of one plugin alone, so that it is known whose answer it is."""
+    """Call the hooks of one plugin only, so that its answers are known to be its own."""
     others = [other for other in manager.get_plugins() if other is not module]
 
     def answers(hook: str) -> Iterator[Any]:
@@ -186,12 +187,12 @@ def _check_version(module: Any) -> None:
     if wanted != hookspecs.API_VERSION:
         raise AliceError(
             f"it was written for version {wanted!r} of the plugin interface, but this is version "
-            f"{hookspecs.API_VERSION}; get a release of it, or of alice-interp, that fits"
+            f"{hookspecs.API_VERSION}; install a matching release of it or of alice-interp"
         )
 
 
 def _check_clashes(plugin: Plugin, before: list[Plugin]) -> None:
-    """Refuse names that are taken, by an earlier plugin or by the plugin itself."""
+    """Refuse names that an earlier plugin, or the plugin itself, has already registered."""
     kinds: tuple[tuple[str, Callable[[Plugin], list[str]]], ...] = (
         ("analysis", _analysis_names),
         ("corpus", lambda one: list(one.corpora)),
@@ -210,4 +211,4 @@ def _analysis_names(plugin: Plugin) -> list[str]:
 
 
 def _name(cls: type[Analysis]) -> str:
-    return str(cls.name)  # on the class it is the text itself; the protocol can only describe instances
+    return str(cls.name)  # the protocol declares a property, but on the class it is the string itself

@@ -1,49 +1,143 @@
-"""A model with the name it was asked for by, and a hash that says which one it is."""
+"""The models of a context: loading them, telling them apart, and noticing whatever would change what they compute."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import torch
+from torch import nn
+
+from alice.errors import AliceError
 from alice.model import Alice
+from alice.reports.result import model_slug
+
+_HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+"""Where a torch module keeps its hooks, those of TransformerLens among them."""
 
 
-@dataclass(frozen=True, eq=False)
 class NamedModel:
-    """A model in a run."""
+    """A model with the name that reports use and the hash of its weights."""
 
-    name: str
-    """The checkpoint as reports call it."""
-    model: Alice
-    """The model, on its device, in eval mode."""
+    def __init__(self, name: str, model: Alice, checkpoint: str | Path | None = None) -> None:
+        """Put a model into eval mode and name it.
+
+        Args:
+            name: what reports call it.
+            model: the model, on its device.
+            checkpoint: where it was loaded from, if it was, to load it again.
+
+        """
+        self.name, self.model, self.checkpoint = name, model.eval(), checkpoint
+        self._device = model.cfg.device
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over the configuration and every weight as they were when it was first asked for."""
-        return _hash(self.model)
+        """SHA-256 of the configuration and all weights in fp32, taken on first access."""
+        _ = self._state
+        return _hash(self.model.config.to_dict(), self.model.state_dict().items(), exact=False)
+
+    @cached_property
+    def _state(self) -> str:
+        return _state_of(self.model)
 
     def is_unchanged(self) -> bool:
-        """Say whether the weights are still those of the fingerprint; they are read anew, since `.data` hides edits."""
-        return _hash(self.model) == self.fingerprint
+        """Say whether parameters and buffers are still those of the fingerprint.
+
+        They are hashed each time, because edits through `.data` leave no other trace.
+        """
+        _ = self.fingerprint
+        return _state_of(self.model) == self._state
+
+    def reload(self) -> None:
+        """Replace a changed model by a fresh one from its checkpoint; raise if that is impossible."""
+        if self.checkpoint is not None:
+            model = Alice.from_pretrained(self.checkpoint, device=self._device)
+            if _state_of(model) == self._state:
+                self.model = model
+                return
+        raise AliceError(f"the weights of {self.name} were changed; open the model again with RunContext.open")
+
+
+def load_models(
+    checkpoints: Iterable[str | Path | Alice], device: torch.device | str | None = None
+) -> list[NamedModel]:
+    """Load checkpoints onto a device, by default the accelerator if there is one, and give each a distinct name."""
+    return _distinct([_load(checkpoint, device) for checkpoint in checkpoints])
 
 
 def hooks_on(model: Alice) -> list[str]:
-    """Return the names of the hook points that somebody has put a hook on."""
-    return [name for name, point in model.hook_dict.items() if point.fwd_hooks or point.bwd_hooks]
+    """Return the names of the modules whose computation is hooked or replaced, through TransformerLens or torch."""
+    everywhere = ["every module"] if any(_global_tables()) else []
+    return everywhere + [name or "the model itself" for name, module in model.named_modules() if _is_hooked(module)]
 
 
-def name_of(checkpoint: str | Path | Alice) -> str:
-    """Return what to call a checkpoint: the name itself, or the last part of a path."""
+def remove_hooks(model: Alice) -> None:
+    """Remove every hook from a model, however it was attached."""
+    model.reset_hooks(including_permanent=True)
+    for module in model.modules():
+        for table in _HOOK_TABLES:
+            getattr(module, table).clear()
+        vars(module).pop("forward", None)
+
+
+@contextmanager
+def no_new_global_hooks() -> Iterator[None]:
+    """Remove the hooks for all torch modules that a block leaves behind."""
+    before = [set(table) for table in _global_tables()]
+    try:
+        yield
+    finally:
+        for table, known in zip(_global_tables(), before, strict=True):
+            for key in set(table) - known:
+                del table[key]
+
+
+def _global_tables() -> list[dict[int, Any]]:
+    return [getattr(nn.modules.module, f"_global{table}") for table in _HOOK_TABLES]
+
+
+def _is_hooked(module: nn.Module) -> bool:
+    return any(getattr(module, table) for table in _HOOK_TABLES) or "forward" in vars(module)
+
+
+def _load(checkpoint: str | Path | Alice, device: torch.device | str | None) -> NamedModel:
     if isinstance(checkpoint, Alice):
-        return checkpoint.config.variant
-    return Path(checkpoint).expanduser().resolve().name if Path(checkpoint).is_dir() else str(checkpoint)
+        return NamedModel(checkpoint.config.variant, checkpoint)
+    folder = Path(checkpoint).expanduser()
+    name = folder.resolve().name if folder.is_dir() else str(checkpoint)
+    return NamedModel(name, Alice.from_pretrained(checkpoint, device=device), checkpoint)
 
 
-def _hash(model: Alice) -> str:
-    """Hash the weights in fp32, so that it is the same in whichever file they came."""
-    digest = sha256(json.dumps(model.config.to_dict(), sort_keys=True).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().float().contiguous().numpy().data)
+def _distinct(models: list[NamedModel]) -> list[NamedModel]:
+    """Number the models whose names are equal, also those that only differ in what keys of a result leave out."""
+    slugs = [model_slug(named.name) for named in models]
+    taken = {slug for slug in slugs if slugs.count(slug) == 1}
+    for named, slug in zip(models, slugs, strict=True):
+        if slugs.count(slug) == 1:
+            continue
+        number, bare = 1, named.name
+        while model_slug(f"{bare} ({number})") in taken:
+            number += 1
+        named.name = f"{bare} ({number})"
+        taken.add(model_slug(named.name))
+    return models
+
+
+def _state_of(model: Alice) -> str:
+    """Hash all tensors bit by bit, also buffers that are in no checkpoint."""
+    return _hash({}, [*model.named_parameters(), *model.named_buffers()], exact=True)
+
+
+def _hash(about: dict[str, Any], tensors: Iterable[tuple[str, torch.Tensor]], *, exact: bool) -> str:
+    """Hash tensors by name, bit by bit or by their values in fp32, which are the same in whichever file they came."""
+    digest = sha256(json.dumps(about, sort_keys=True).encode())
+    for name, tensor in sorted(tensors, key=lambda pair: pair[0]):
+        digest.update(f"{name} {tuple(tensor.shape)}{f' {tensor.dtype}' if exact else ''}".encode())
+        plain = tensor.detach().cpu()
+        plain = plain.contiguous().flatten().view(torch.uint8) if exact else plain.float().contiguous()
+        digest.update(plain.numpy().data)
     return digest.hexdigest()

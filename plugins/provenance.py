@@ -1,4 +1,4 @@
-"""Where a result comes from, in full: what was run, on what, with what, by whom written, on which machine."""
+"""Provenance of a result: analysis, options, models, texts, plugin, versions and machine."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ PACKAGES = ("alice-interp", "numpy", "plotly", "safetensors", "scikit-learn", "s
 
 
 def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict[str, Any]:
-    """Return all that settles a result; the time, the machine and the duration come on top."""
+    """Return everything that determines a result; time, machine and duration are in `describe_place`."""
     return {
         "analysis": analysis.name,
         "options": fields.to_plain(analysis),
@@ -31,7 +31,7 @@ def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict
 
 
 def describe_place(seconds: float) -> dict[str, Any]:
-    """Return what differs from run to run."""
+    """Return what differs each time: time, machine and duration."""
     machine = {
         "name": platform.node(),
         "system": platform.platform(),
@@ -59,7 +59,7 @@ def _checkpoint(ctx: RunContext) -> dict[str, Any] | None:
 
 
 def _data(ctx: RunContext) -> dict[str, Any] | None:
-    """Return which texts were read: once if all models have read the same, else for each that has read any."""
+    """Return which texts were read: once if all models read the same, otherwise by model."""
     read = {one.checkpoint: one.texts.provenance() for one in ctx.each if one.named_model and one.texts is not None}
     first = next(iter(read.values()), None)
     if all(texts == first for texts in read.values()):

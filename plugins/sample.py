@@ -1,8 +1,8 @@
-"""The texts that a run reads: taken from their source only as far as they are wanted, and always in its order."""
+"""The texts that an analysis reads: taken from their source in its order, and only as many as are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Split = Literal["test", "train", "all"]
 LIMIT = BatchLimit(tokens=4096)
 LONGEST = 300
-"""Longest text to read, as in the paper; a model that reads less sets a lower limit."""
+"""Longest text to read, as in the paper; a model with a shorter context lowers it."""
 
 
 class TextPool:
-    """Texts of one source for one alphabet; those read once are kept, for other contexts of the same run."""
+    """Texts of one source for one alphabet; what was read is kept for other contexts that share the pool."""
 
     def __init__(
         self, source: str, texts: Callable[[], Iterable[str]], training: Callable[[], Iterable[str]] | None = None
@@ -39,17 +39,17 @@ class TextPool:
         self._rest: Iterator[str] | None = None
 
     def first(self, count: int | None) -> list[str]:
-        """Return the first texts, all of them if no count is given."""
+        """Return the first `count` texts, or all of them."""
         try:
             self._rest = self._rest or self._begin()
             self._read += islice(self._rest, None if count is None else max(0, count - len(self._read)))
-        except BaseException:  # a source that broke off must be opened again, or it would seem to end here
+        except BaseException:  # open a source that failed again next time, or it would seem to end here
             self._read, self._rest = [], None
             raise
         return self._read[:count]
 
     def _begin(self) -> Iterator[str]:
-        """Open the source; a generator is closed with the pool, at the latest when the program ends."""
+        """Open the source; a generator is closed together with the pool, at the latest at exit."""
         texts = iter(self._open())
         if isinstance(texts, Generator):
             finalize(self, texts.close)
@@ -65,23 +65,23 @@ class Sample:
     alphabet: Alphabet
     """The model's alphabet."""
     split: Split
-    """Side of the source that the pool reads."""
+    """Split of the source that the pool reads."""
     seed: int
     """Seed of the keys."""
     count: int | None = None
     """How many texts; all if None."""
     _used: list[int] = field(default_factory=lambda: [0], repr=False)
-    """The most texts that any sample made from this one has read: one shared number."""
+    """Largest number of texts that this sample or one derived from it has read; the list is shared by all of them."""
     _trained: list[int] = field(default_factory=lambda: [0], repr=False)
-    """The most texts of the training side, in the same way."""
+    """The same for texts of the training split."""
 
     def first(self, count: int) -> Sample:
-        """Return a smaller sample; one that is smaller already stays."""
+        """Return a sample of at most `count` texts."""
         if count < 1:
             raise AliceError(f"a sample of {count} texts is empty; ask for 1 or more")
         return replace(self, count=count if self.count is None else min(count, self.count))
 
-    def anew(self) -> Sample:
+    def unread(self) -> Sample:
         """Return the same sample with nothing read yet, as far as `provenance` is concerned."""
         return replace(self, _used=[0], _trained=[0])
 
@@ -90,8 +90,8 @@ class Sample:
         """The texts themselves."""
         texts = self.pool.first(self.count)
         if not texts:
-            side = "" if self.split == "all" else f" on its {self.split} side; --split all takes every text"
-            raise AliceError(f"{self.pool.source} has no text that this model can read{side}")
+            where = "" if self.split == "all" else f" in its {self.split} split; --split all takes every text"
+            raise AliceError(f"{self.pool.source} has no text that this model can read{where}")
         self._used[0] = max(self._used[0], len(texts))
         return texts
 
@@ -101,7 +101,7 @@ class Sample:
         return EncodedTexts(self.texts, self.alphabet)
 
     def training_texts(self, count: int) -> list[str]:
-        """Return the first texts of the training side, without those that have the letters of one in the sample."""
+        """Return the first texts of the training split, without those that have the letters of one in the sample."""
         own = set() if self.split == "test" else set(map(letters_of, self.texts))
         found: list[str] = []
         read = 0
@@ -112,16 +112,16 @@ class Sample:
         return found[:count]
 
     def joined(self, length: int) -> Sample:
-        """Return the texts joined by spaces and cut into pieces of one length; what is left at the end is dropped.
+        """Return the texts joined by spaces and cut into pieces of one length; an incomplete last piece is dropped.
 
-        It has no training side: that goes by whole texts.
+        The result has no training split, because texts are split as a whole.
         """
         whole = " ".join(self.texts)
         pieces = [whole[start : start + length] for start in range(0, len(whole) - length + 1, length)]
         if not pieces:
             raise AliceError(f"the texts make {len(whole)} characters, too few for {length}; take more texts")
         source = f"{self.pool.source}, joined and cut to {length} characters"
-        return replace(self, pool=TextPool(source, lambda: pieces, lambda: ()), count=None).anew()
+        return replace(self, pool=TextPool(source, lambda: pieces, lambda: ()), count=None).unread()
 
     def batches(self, device: torch.device) -> SampleBatches:
         """Return the batches of this sample on a device."""
@@ -130,16 +130,15 @@ class Sample:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash that settles every batch of the sample."""
+        """A hash of everything that determines the batches of the sample."""
         return self._hash(self.pool.first(self.count))
 
     def provenance(self) -> dict[str, str | int] | None:
-        """Say which texts were read, or nothing if none were."""
+        """Describe the texts that were read; None if there were none."""
         if not (used := self._used[0]):
             return None
-        name = self.pool.source
         read: dict[str, str | int] = {
-            "source": name,
+            "source": self.pool.source,
             "split": self.split,
             "texts": used,
             "sha256": self._hash(self.pool.first(used)),
@@ -173,23 +172,43 @@ class SampleBatches:
         return (self[number] for number in range(len(self)))
 
 
+def open_samples(
+    source: str | Iterable[str],
+    alphabets: Sequence[Alphabet],
+    *,
+    longest: int,
+    split: Split,
+    count: int | None,
+    seed: int,
+    corpora: Mapping[str, CorpusOpener],
+) -> list[Sample]:
+    """Open a source for several models; those with the same alphabet share a pool."""
+    source = source if isinstance(source, str) else list(source)
+    pools = {
+        alphabet: open_pool(source, alphabet=alphabet, longest=longest, split=split, corpora=corpora)
+        for alphabet in dict.fromkeys(alphabets)
+    }
+    samples = (Sample(pools[alphabet], alphabet, split, seed) for alphabet in alphabets)
+    return [sample if count is None else sample.first(count) for sample in samples]
+
+
 def open_pool(
     source: str | Iterable[str], *, alphabet: Alphabet, longest: int, split: Split, corpora: Mapping[str, CorpusOpener]
 ) -> TextPool:
-    """Open a source: a corpus of a plugin, whatever `open_corpus` knows, or a list of texts."""
+    """Open a source: a corpus of a plugin, anything that `open_corpus` reads, or a list of texts."""
     longest = min(longest, LONGEST)
     if not isinstance(source, str):
         given = list(source)
-        return _sides("the texts given", lambda side: _wanted(given, longest, side), split)
+        return _pool_of("the given texts", lambda side: _wanted(given, longest, side), split)
     if source in corpora:
         corpus = corpora[source](alphabet)
     else:
         corpus = open_corpus(source, alphabet=alphabet, max_length=longest, also=corpora)
-    return _sides(source, lambda side: _wanted(corpus, longest, side), split)
+    return _pool_of(source, lambda side: _wanted(corpus, longest, side), split)
 
 
-def _sides(source: str, texts: Callable[[Split], Iterable[str]], split: Split) -> TextPool:
-    """Return the pool of one side, from which that of the training side can be had."""
+def _pool_of(source: str, texts: Callable[[Split], Iterable[str]], split: Split) -> TextPool:
+    """Return the pool of one split, which also knows the pool of the training split."""
     return TextPool(source, lambda: texts(split), None if split == "train" else lambda: texts("train"))
 
 

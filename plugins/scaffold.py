@@ -1,4 +1,4 @@
-"""Writes the project of a new plugin: an analysis that runs, its test, and what makes it installable."""
+"""Writes the project of a new plugin: an analysis that runs, its tests and its packaging."""
 
 import re
 from keyword import iskeyword
@@ -12,8 +12,8 @@ from alice.plugins.hookspecs import API_VERSION
 from alice.plugins.manager import build
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_IMPORTED = ("Result", "RunContext")
-"""Classes that the module imports, so that its own cannot be called so."""
+_IMPORTED = ("Metric", "Result", "RunContext")
+"""Classes that the module imports; its own class needs another name."""
 
 PYPROJECT = Template("""\
 [build-system]
@@ -40,40 +40,40 @@ MODULE = Template('''\
 from dataclasses import dataclass, field
 
 import numpy as np
-from alice.plugins import Result, RunContext, hookimpl
+from alice.plugins import Metric, Result, RunContext, hookimpl, model_key
 
 alice_interp_api = $api
 
 
 @dataclass(frozen=True)
 class $cls:
-    """How long the vectors of the residual stream are after each layer."""
+    """Mean norm of the residual stream at each layer."""
 
     name = "$name"
     samples: int = field(default=100, metadata={"help": "Texts to read."})
 
     def run(self, ctx: RunContext) -> Result:
-        """Average the length over all characters, one batch in memory at a time."""
+        """Average the norm over all characters, with one batch in memory at a time."""
         ctx = ctx.sample(self.samples)
-        stream = ctx.activations("blocks.*.hook_resid_post")
+        stream = ctx.activations("hook_embed", "blocks.*.hook_resid_post")  # layer 0 is the embedding
         total, characters = np.zeros(len(stream.names)), 0
         for batch, cache in ctx.progress(stream, "Reading"):
             total += [float(cache[hook].norm(dim=-1)[batch.mask].sum()) for hook in stream.names]
             characters += int(batch.mask.sum())
-        return show(total / characters)
+        return report(ctx.checkpoint, total / characters)
 
 
-def show(lengths: np.ndarray) -> Result:
-    """Put one number a layer into a result: a figure for the gallery, a curve, and the array behind it."""
+def report(model: str, norms: np.ndarray) -> Result:
+    """Turn one number per layer into a result: a metric, a curve and an array."""
     from alice.reports.figures import layer_curve  # here, so that listing the plugins stays quick
 
     return Result(
-        "Length of the residual stream",
-        summary="The mean length of the residual vectors after each layer.",
-        caveats="A long vector is not an important one: every layer reads a normalised copy.",
-        metrics={"length after the last layer": lengths[-1]},
-        figures={"length": layer_curve(lengths, y_title="mean length")},
-        arrays={"length": lengths},
+        "Norm of the residual stream",
+        summary="The mean norm of the residual stream at each layer; layer 0 is the embedding.",
+        caveats="A large norm does not mean an important layer: each block reads a normalised copy.",
+        metrics=[Metric("final-norm", norms[-1], model=model, label="norm at the last layer")],
+        figures={model_key("norm", model): layer_curve(norms, y_title="mean norm")},
+        arrays={model_key("norm", model): norms},
     )
 
 
@@ -94,13 +94,13 @@ def test_it_keeps_the_rules_of_an_analysis(check_analysis):
     check_analysis($cls)
 
 
-def test_the_length_is_that_of_the_last_residual_vectors(run_context):
+def test_the_metric_is_the_mean_norm_after_the_last_block(run_context):
     total, characters = 0.0, 0
     for batch, cache in run_context.activations("blocks.1.hook_resid_post"):
         total += float(cache["blocks.1.hook_resid_post"].norm(dim=-1)[batch.mask].sum())
         characters += int(batch.mask.sum())
     result = $cls().run(run_context)
-    assert result.metrics["length after the last layer"] == pytest.approx(total / characters)
+    assert float(result.metric("final-norm")) == pytest.approx(total / characters)
 ''')
 
 README = Template("""\
@@ -115,15 +115,15 @@ An analysis for [alice-interp](https://pypi.org/project/alice-interp/).
 
 
 def write_project(name: str, parent: Path) -> Path:
-    """Write the project of a plugin into a new folder of `parent` and return the folder."""
+    """Write the project of a plugin into a new folder below `parent` and return the folder."""
     bare = name.removeprefix("alice-interp-")
     if not _NAME.fullmatch(bare):
-        raise AliceError(f"{name!r} is no name for a plugin; use small letters, digits and single hyphens")
+        raise AliceError(f"{name!r} cannot be the name of a plugin; use lower-case letters, digits and single hyphens")
     if bare == ALL or bare in build(third_party=False).analyses:
-        raise AliceError(f"{bare!r} is the name of something that alice-interp runs already; choose another")
+        raise AliceError(f"{bare!r} is already the name of a built-in analysis; choose another")
     folder = parent / f"alice-interp-{bare}"
     if folder.exists():
-        raise AliceError(f"{folder} is there already; choose another name or --out")
+        raise AliceError(f"{folder} already exists; choose another name or --out")
     module = f"alice_interp_{bare.replace('-', '_')}"
     values = {
         "name": bare,
@@ -143,7 +143,7 @@ def _class_name(bare: str) -> str:
 
 
 def _write_all(folder: Path, files: dict[str, str]) -> None:
-    """Write the files under a temporary name first, so that no half of a project is left."""
+    """Write the files into a temporary folder first, so that an incomplete project is never left behind."""
     remove_drafts(folder.parent, of=folder.name)
     try:
         with draft_folder(folder) as draft:

@@ -1,4 +1,4 @@
-"""Solvers of cryptograms that are no models: what a plugin gives, how one is opened, and what its answers must be."""
+"""Solvers that are not ALICE models: what a plugin provides, how one is opened, and what it must return."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
     from alice.plugins.context import RunContext
 
 Solver = Callable[[str], str]
-"""Takes a ciphertext in capitals, spaces and marks among them, and returns the plaintext, which is as long."""
+"""Takes a ciphertext in capitals with spaces and punctuation, and returns the plaintext of the same length."""
 TRIES = 100
-"""How often a solver that draws lots may start anew for one text if nothing else is said."""
+"""Default number of restarts of a randomised solver for each text."""
 
 
 @dataclass(frozen=True, eq=False)
 class SolverSetup:
-    """What a solver is made from."""
+    """What a solver is built from."""
 
     training_texts: Callable[[int], Sequence[str]]
-    """Returns the first so many texts of the training side, to learn from; there may be fewer, or none."""
+    """Returns the first texts of the training split, at most as many as asked for; there may be none."""
     seed: int = 0
-    """Seed of whatever it draws."""
+    """Seed of its random numbers."""
     tries: int = TRIES
-    """How often it may start anew for one text, if it draws lots."""
+    """Number of restarts for each text, if it is randomised."""
 
 
 SolverOpener = Callable[[SolverSetup], Solver]
-"""Makes a solver ready; says with an AliceError why it cannot."""
+"""Builds a solver; raises AliceError if it cannot."""
 
 
 def solvers_of(ctx: RunContext) -> Mapping[str, SolverOpener]:
-    """Return the solvers of a run by name; a context opened without any has those that are built in."""
+    """Return the solvers of a context by name; the built-in ones if it was opened without any."""
     if ctx.solvers is not None:
         return ctx.solvers
     from alice.plugins.builtin.classical_solvers import register_solvers
@@ -43,21 +43,21 @@ def solvers_of(ctx: RunContext) -> Mapping[str, SolverOpener]:
 
 
 def check_solver(name: str, solvers: Mapping[str, SolverOpener]) -> None:
-    """Refuse a name that no solver has, suggesting the nearest."""
+    """Refuse an unknown name, suggesting the nearest."""
     if name not in solvers:
         known = nearest(name, solvers) or f"; there are {', '.join(sorted(solvers))}"
         raise AliceError(f"there is no solver {name!r}{known}")
 
 
 def open_solver(name: str, solvers: Mapping[str, SolverOpener], setup: SolverSetup) -> Solver:
-    """Return a solver that is ready; whatever goes wrong in it, then or later, is one sentence."""
+    """Build a solver; any error in it, now or later, becomes one sentence."""
     check_solver(name, solvers)
     try:
         solver = solvers[name](setup)
     except AliceError:
         raise
-    except Exception as error:  # whatever a stranger's solver raises
-        raise AliceError(f"the solver {name!r} could not be made ready: {one_line(error)}") from error
+    except Exception as error:  # a plugin may raise anything
+        raise AliceError(f"the solver {name!r} could not be opened: {one_line(error)}") from error
     if not callable(solver):
         raise AliceError(f"the solver {name!r} is {solver!r}, which cannot be called with a ciphertext")
 
@@ -67,8 +67,8 @@ def open_solver(name: str, solvers: Mapping[str, SolverOpener], setup: SolverSet
         except Exception as error:
             raise AliceError(f"the solver {name!r} failed on {ciphertext[:40]!r}: {one_line(error)}") from error
         if not isinstance(answer, str) or len(answer) != len(ciphertext):
-            said = f"{len(answer)} characters" if isinstance(answer, str) else repr(answer)[:40]
-            raise AliceError(f"the solver {name!r} answered {said} to a ciphertext of {len(ciphertext)} characters")
+            got = f"{len(answer)} characters" if isinstance(answer, str) else repr(answer)[:40]
+            raise AliceError(f"the solver {name!r} returned {got} for a ciphertext of {len(ciphertext)} characters")
         return answer
 
     return solve

@@ -1,21 +1,35 @@
-"""Activations on disk: one safetensors shard for each batch and hook, computed when first wanted, then memory-mapped.
+"""Activations on disk: one safetensors file for each batch and hook, computed on first use, then memory-mapped.
 
-A shard has its name only when it is whole, so a process may die at any moment and another goes on from there. The
-folder of a store is named by a hash of the checkpoint, the texts and keys, and the versions that compute. Each hook has
-a folder in it, so that whoever asks for other hooks of the same texts computes only those that nobody asked for before.
+All stores are in `activations/` of the folder that `ALICE_INTERP_CACHE` names, by default `~/.cache/alice-interp`. A
+store is a folder named by a hash of the checkpoint, the texts with their keys, and the versions that compute. It has a
+subfolder for each hook, so that other hooks of the same texts are added to the same store. Together the stores take at
+most `ALICE_INTERP_CACHE_LIMIT` bytes (8G by default); the hooks used least recently are evicted.
+
+The store must never return anything but what the clean model computes. A model that is hooked or changed is refused,
+each file carries a checksum, and one batch of what an earlier request stored is recomputed before the rest is used.
+Anything missing, damaged or different is computed again, so the folder may be deleted at any time. Only folders with
+our marker are removed, only files that we write, and links are never followed.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
-from collections.abc import Callable, Iterator
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from stat import S_ISDIR, S_IWOTH
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
@@ -23,9 +37,8 @@ from transformer_lens import ActivationCache
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, remove_drafts
 from alice.model.activations import Activations, run_batch
-from alice.plugins import store_room
 from alice.plugins.models import hooks_on
 from alice.text.batches import Batch
 
@@ -33,53 +46,62 @@ if TYPE_CHECKING:
     from alice.plugins.models import NamedModel
     from alice.plugins.sample import Sample, SampleBatches
 
-FORMAT = 2
+FORMAT, VERSION = "alice-interp activations", 3
 ABOUT = "about.json"
-"""The file in which a store says what it is of."""
-_ELSEWISE = (
+"""The marker of a store, which also says what it was computed from."""
+FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
+DEFAULT_LIMIT = "8G"
+KEPT_FREE = 256 * 2**20
+"""Bytes of the disk that a store never takes."""
+RTOL, ATOL = 1e-2, 1e-3
+"""Tolerance between a stored batch and a recomputed one; another number of threads changes the last digits."""
+_CHECKSUM = "crc32"
+_SHARD = re.compile(r"\d{6}\.safetensors")
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_SEPARATE = (
     ("hook_attn_scores", "hook_pattern"),
     ("hook_scale", "hook_normalized"),
     ("hook_result",),
     ("hook_log_perm",),
 )
-"""Hooks that make the model compute in another way while somebody listens, which shows in the last digits."""
-_BROKEN = (SafetensorError, OSError, KeyError)
-"""What reading a shard raises that was removed, cut off or is not ours."""
+"""Hooks that make the model compute in another order while they are listened to, which changes the last digits."""
+_UNREADABLE = (SafetensorError, OSError, KeyError, ValueError)
+"""What reading a shard raises if it was removed, damaged or written by something else."""
 
 
-@dataclass(frozen=True, eq=False)
 class StoredActivations:
     """Pairs `(batch, cache)` like `Activations`, kept in a folder; `stored[i]` is the pair of batch i."""
 
-    named: NamedModel
-    """The model that the store is of."""
-    source: Activations
-    """Computes what is not stored yet."""
-    batches: SampleBatches
-    """The batches, by number."""
-    folder: Path
-    """Where the folders of the hooks are."""
+    def __init__(self, named: NamedModel, texts: Sample, *, source: Activations, batches: SampleBatches) -> None:
+        """Open the store of a model and its texts.
 
-    @classmethod
-    def open(
-        cls, named: NamedModel, texts: Sample, *, source: Activations, batches: SampleBatches
-    ) -> StoredActivations:
-        """Open the store of these activations, making room for it; refuse if it would be too large."""
-        about = {
+        Args:
+            named: the model.
+            texts: the texts and keys.
+            source: the hooks, and the model that computes what is not stored yet.
+            batches: the batches of the texts.
+
+        """
+        self.named, self.source, self.batches = named, source, batches
+        self._about = {
             "format": FORMAT,
+            "version": VERSION,
             "checkpoint": named.fingerprint,
-            "computed": _kind_of_numbers(named),
+            "computed": _number_type(named),
             "data": texts.fingerprint,
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
-        key = sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:32]
-        stored = cls(named, source, batches, store_room.root() / key)
-        what = f"{len(source.names)} hooks over {len(texts.encoded)} texts"
-        store_room.make_room({stored.folder / name: size for name, size in stored.bytes_needed().items()}, what=what)
-        if not (stored.folder / ABOUT).exists():
-            with atomic_write(stored.folder / ABOUT) as file:
-                json.dump(about, file, indent=2)
-        return stored
+        key = sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()[:32]
+        root = stores_folder()
+        self.folder = root / key
+        self._space = Space(
+            root, f"{len(texts.encoded)} texts at {len(source.names)} hook points", self._hook_folders()
+        )
+        self._known: set[Path] = set()  # shards that this object has written or verified
+        self._trusted: set[str] = set()  # hooks of which a stored batch was recomputed
+        for folder in set(self._hook_folders()).intersection(_folders_in(self.folder)):
+            remove_drafts(folder)
+            os.utime(folder)
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -88,93 +110,275 @@ class StoredActivations:
         return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
-        batch = self.batches[number]
+        batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
-        names = self.source.names
-        found = {name: self._read(name, number, batch) for name in names}
-        missing = [name for name in names if found[name] is None]
-        if missing:
-            self._write(missing, number, batch)
-            # From disk the first time too, to be always the same kind of tensor.
-            found |= {name: self._read(name, number, batch) for name in missing}
+        found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}
+        missing = [name for name in names if name not in found]
+        untested = [
+            name for name in found if name not in self._trusted and self._shard(name, number) not in self._known
+        ]
+        computed = self._compute([*untested, *missing], batch) if untested or missing else {}
+        for name in untested:
+            if not _agree(found[name], computed[name]):
+                remove_hook(self.folder / name)
+                missing.append(name)
+        self._trusted.update(untested)
+        for name in missing:
+            found[name] = computed[name]
+            self._write(name, number, computed[name])
+        self._known.update(self._shard(name, number) for name in names)
         device = batch.cipher_ids.device
-        whole = {name: tensor.to(device) for name, tensor in found.items() if tensor is not None}
-        if len(whole) < len(names):
-            lost = next(name for name in names if name not in whole)
-            raise AliceError(f"{self._shard(lost, number)} was written but cannot be read; check the disk")
-        return batch, ActivationCache(whole, self.source.model)
+        return batch, ActivationCache({name: found[name].to(device) for name in names}, self.source.model)
 
     def _refuse_hooks(self) -> None:
-        """Refuse a model with hooks: what it computes now is not what the store of its checkpoint holds."""
-        if hooks := hooks_on(self.source.model):
+        """Refuse a hooked model: what it computes now does not belong to its checkpoint."""
+        if hooked := hooks_on(self.source.model):
             raise AliceError(
-                f"{self.named.name} has a hook on {hooks[0]}, so its activations cannot be stored; "
-                "take the hook off, or use ctx.activations"
+                f"{self.named.name} has a hook on {hooked[0]}, so its activations cannot be stored; "
+                "remove the hook, or use ctx.activations"
             )
 
-    def _write(self, names: list[str], number: int, batch: Batch) -> None:
+    def _compute(self, names: list[str], batch: Batch) -> dict[str, Tensor]:
+        """Run the clean model for some hooks; return ordinary tensors on the CPU, as reading from disk does."""
         if not self.named.is_unchanged():
             raise AliceError(
                 f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
                 "stored; open the changed model with RunContext.open, or use ctx.activations"
             )
-        for kind, together in _passes(names):
-            with self.source.model.hooks([(_ends_with(kind), _listen)] if kind else []):
-                _, _, cache = run_batch(self.source.model, batch, together)
-            for name in together:
-                shard = self._shard(name, number)
-                store_room.make_folder(shard.parent)  # somebody may have cleaned up in the meantime
-                write_tensors(shard, {name: cache[name]})
+        model, found = self.source.model, {}
+        with torch.autocast(model.cfg.device.type, enabled=False):
+            for kind, together in _passes(names):
+                with model.hooks([(_ends_with(kind), _listen)] if kind else []):
+                    _, _, cache = run_batch(model, batch, together)
+                found |= {name: cache[name].cpu().clone(memory_format=torch.contiguous_format) for name in together}
+        return found
 
-    def bytes_needed(self) -> dict[str, int]:
-        """Return how many bytes all shards of each hook will have, but for their headers.
-
-        What a hook gives for one text is a polynomial of second degree in the length (attention patterns are squares),
-        and so are three short texts enough to know it. What a store has noted already needs no pass.
-        """
-        known = {name: store_room.noted(self.folder / name) for name in self.source.names}
-        unknown = [name for name, size in known.items() if size is None]
-        if unknown:
-            lengths = [1, 2, 3]
-            sizes = [self._bytes_of_text(unknown, length) for length in lengths]
-            shapes = [tuple(batch.cipher_ids.shape) for batch in self.batches]
-            for name in unknown:
-                polynomial = np.polyfit(lengths, [size[name] for size in sizes], 2)
-                known[name] = round(sum(texts * float(np.polyval(polynomial, longest)) for texts, longest in shapes))
-        return {name: size for name, size in known.items() if size is not None}
-
-    def _bytes_of_text(self, names: list[str], length: int) -> dict[str, int]:
-        model = self.source.model
-        ids = torch.full((1, length), int(model.alphabet.letter_ids[0]))
-        nothing = torch.zeros(1, 0, dtype=torch.int64)
-        _, _, cache = run_batch(model, Batch(ids, ids, nothing, nothing), names)
-        return {name: cache[name].numel() * cache[name].element_size() for name in names}
+    def _hook_folders(self) -> list[Path]:
+        return [self.folder / name for name in self.source.names]
 
     def _shard(self, name: str, number: int) -> Path:
         return self.folder / name / f"{number:06}.safetensors"
 
     def _read(self, name: str, number: int, batch: Batch) -> Tensor | None:
-        """Map a shard into memory, or return nothing if it must be computed (again)."""
+        """Map a shard into memory; return None if it must be computed (again)."""
+        path = self._shard(name, number)
         try:
-            with safe_open(self._shard(name, number), framework="pt") as shard:
+            with safe_open(path, framework="pt") as shard:
                 tensor: Tensor = shard.get_tensor(name)
-        except _BROKEN:
+                checksum = (shard.metadata() or {}).get(_CHECKSUM)
+            intact = path in self._known or checksum == _checksum(name, tensor)
+        except _UNREADABLE:
             return None
-        return tensor if len(tensor) == len(batch) else None
+        return tensor if intact and len(tensor) == len(batch) else None
+
+    def _write(self, name: str, number: int, tensor: Tensor) -> None:
+        """Write a shard; if the store is being deleted, leave it unwritten."""
+        shard = self._shard(name, number)
+        self._space.reserve(tensor.nbytes)
+        try:
+            for folder in (self.folder.parent, self.folder, shard.parent):
+                make_folder(folder)
+            if not (self.folder / ABOUT).exists():
+                with atomic_write(self.folder / ABOUT) as file:
+                    json.dump(self._about, file, indent=2)
+            write_tensors(shard, {name: tensor}, {_CHECKSUM: _checksum(name, tensor)})
+        except FileNotFoundError:
+            return
+        except AliceError:
+            if shard.parent.exists():
+                raise
 
 
-def _kind_of_numbers(named: NamedModel) -> str:
-    """Return the type of the weights and the kind of device, which both show in the last digits."""
+class Space:
+    """Makes room for the hooks of one request, within the limit of all stores."""
+
+    def __init__(self, root: Path, request: str, own: list[Path]) -> None:
+        """Watch the stores below `root` for a request, whose folders `own` are never evicted."""
+        self._root, self._request, self._own = root, request, set(own)
+        self._total: int | None = None
+
+    def reserve(self, size: int) -> None:
+        """Reserve space, evicting the least recently used hooks; raise if the limit or the disk is exceeded."""
+        allowed = limit()
+        if self._total is None or self._total + size > allowed or self._free() < size:
+            self._total = self._make_room(size, allowed)
+        self._total += size
+
+    def _make_room(self, size: int, allowed: int) -> int:
+        """Evict until `size` bytes fit, and return how many bytes are stored then."""
+        hooks = sorted(stored_hooks(self._root), key=lambda hook: hook.used)
+        total = sum(hook.size for hook in hooks)
+        if sum(hook.size for hook in hooks if hook.folder in self._own) + size > allowed:
+            raise AliceError(
+                f"the activations of {self._request} need more than the limit of {_readable(allowed)}; "
+                f"ask for fewer texts or hooks, or raise {LIMIT_VARIABLE}"
+            )
+        for hook in hooks:
+            if total + size <= allowed and self._free() >= size:
+                break
+            if hook.folder not in self._own:
+                remove_hook(hook.folder)
+                total -= hook.size
+        if self._free() < size:
+            raise AliceError(
+                f"the disk of {self._root} has no space for the activations of {self._request}: "
+                f"{_readable(KEPT_FREE)} must stay free, and {_readable(_free_on(self._root))} are left; "
+                f"free some space, or set {FOLDER_VARIABLE} to a folder on another disk"
+            )
+        return total
+
+    def _free(self) -> int:
+        return _free_on(self._root) - KEPT_FREE
+
+
+@dataclass(frozen=True)
+class StoredHook:
+    """What is stored of one hook."""
+
+    folder: Path
+    """Its folder in a store."""
+    size: int
+    """Bytes of its files."""
+    used: float
+    """When it was last opened or written to, in seconds since the epoch."""
+
+
+def stored_hooks(root: Path) -> Iterator[StoredHook]:
+    """Yield the hooks of all stores; folders that are not stores are left out."""
+    for store in filter(_is_store, _folders_in(root)):
+        for folder in _folders_in(store):
+            with suppress(FileNotFoundError):  # another process evicts at the same time
+                yield StoredHook(
+                    folder, sum(entry.stat().st_size for entry in _shards_in(folder)), folder.stat().st_mtime
+                )
+
+
+def remove_hook(folder: Path) -> None:
+    """Remove a hook from its store, and the store with its last hook; other files stay."""
+    if not _is_store(folder.parent) or folder.is_symlink():
+        return
+    with suppress(OSError):  # another process removes it too, or there is something else in it
+        remove_drafts(folder)
+        for entry in _shards_in(folder):
+            Path(entry.path).unlink(missing_ok=True)
+        folder.rmdir()
+        if [path.name for path in folder.parent.iterdir()] == [ABOUT]:
+            (folder.parent / ABOUT).unlink()
+            folder.parent.rmdir()
+
+
+def stores_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
+    given = environ.get(FOLDER_VARIABLE)
+    if given:
+        with suppress(RuntimeError):  # an unknown `~user` is not expanded
+            given = str(Path(given).expanduser())
+        return make_folder(Path(given) / "activations")
+    try:
+        return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
+    except (RuntimeError, AliceError):  # no home, or one that we cannot use
+        return _temporary_folder()
+
+
+def make_folder(folder: Path) -> Path:
+    """Create a folder for this user alone unless it exists; refuse a link and a folder that others can write to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = folder.lstat()
+    except FileNotFoundError:  # it is being deleted
+        raise
+    except OSError as error:
+        raise _unusable(folder, error.strerror) from error
+    if not S_ISDIR(status.st_mode):
+        raise _unusable(folder, "it is a link")
+    if status.st_uid != os.geteuid() or status.st_mode & S_IWOTH:
+        raise _unusable(folder, "other users can write to it")
+    return folder
+
+
+def limit(environ: Mapping[str, str] = os.environ) -> int:
+    """Return how many bytes all stores together may take."""
+    text = environ.get(LIMIT_VARIABLE, "").strip() or DEFAULT_LIMIT
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)B?", text, re.IGNORECASE)
+    if not found:
+        raise AliceError(f"{LIMIT_VARIABLE}={text!r} is not a size; write a number such as 500M or 8G")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+@cache
+def _temporary_folder() -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="alice-interp-"))  # with an unpredictable name, for this user alone
+    except OSError as error:
+        raise _unusable(Path(tempfile.gettempdir()), error.strerror) from error
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _unusable(folder: Path, reason: str) -> AliceError:
+    return AliceError(
+        f"cannot keep activations in {folder} ({reason}); set {FOLDER_VARIABLE} to a folder that only you can write to"
+    )
+
+
+def _is_store(folder: Path) -> bool:
+    """Say whether a folder carries our marker in the format that we write."""
+    marker = folder / ABOUT
+    try:
+        if folder.is_symlink() or marker.is_symlink() or not marker.is_file():
+            return False
+        about = json.loads(marker.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(about, dict) and (about.get("format"), about.get("version")) == (FORMAT, VERSION)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:  # it is being deleted
+        return []
+
+
+def _shards_in(folder: Path) -> list[os.DirEntry[str]]:
+    """Return the shards in a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if _SHARD.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)]
+    except OSError:  # it is being deleted
+        return []
+
+
+def _free_on(folder: Path) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except FileNotFoundError:  # deleted just now; its parent is on the same disk
+        return shutil.disk_usage(folder.parent).free
+
+
+def _number_type(named: NamedModel) -> str:
+    """Return the type of the weights and of the device, which both affect the last digits."""
     weight = next(named.model.parameters())
     return f"{weight.dtype} on {weight.device.type}"
 
 
-def _passes(names: list[str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Part the hooks into passes, so that what a hook gives never depends on which others were asked for with it.
+def _agree(stored: Tensor, computed: Tensor) -> bool:
+    same_kind = stored.shape == computed.shape and stored.dtype == computed.dtype
+    return same_kind and torch.allclose(stored.float(), computed.float(), rtol=RTOL, atol=ATOL, equal_nan=True)
 
-    A pass for hooks that change how the model computes listens to all of their kind, in every block.
+
+def _checksum(name: str, tensor: Tensor) -> str:
+    about = f"{name} {tensor.dtype} {tuple(tensor.shape)}"
+    return f"{crc32(tensor.contiguous().flatten().view(torch.uint8).numpy().data, crc32(about.encode())):08x}"
+
+
+def _passes(names: list[str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Group hooks into forward passes, so that the values of a hook never depend on which others are requested.
+
+    A pass for hooks that change how the model computes listens to all hooks of that kind, in every block.
     """
-    kinds = {name: next((kind for kind in _ELSEWISE if name.endswith(kind)), ()) for name in names}
+    kinds = {name: next((kind for kind in _SEPARATE if name.endswith(kind)), ()) for name in names}
     for kind in dict.fromkeys(kinds.values()):
         yield kind, [name for name in names if kinds[name] == kind]
 
@@ -184,4 +388,9 @@ def _ends_with(kind: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _listen(value: Tensor, hook: object) -> None:
-    """Change nothing: being there is enough."""
+    """Change nothing: a hook that is attached is enough."""
+
+
+def _readable(count: int) -> str:
+    unit = next((unit for unit in ("T", "G", "M", "K") if count >= _UNITS[unit]), "")
+    return f"{count / _UNITS[unit]:.1f} {unit}B" if unit else f"{count} bytes"

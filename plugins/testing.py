@@ -1,7 +1,7 @@
-"""Fixtures for authors of plugins, given by pytest wherever alice-interp is installed.
+"""A pytest plugin for authors of plugins, available wherever alice-interp is installed.
 
 `tiny_alice` is a model of two layers, `run_context` a context over it and some texts, and `check_analysis(MyAnalysis)`
-holds an analysis to the rules. Pytest loads this module always, so it imports nothing heavy before a fixture needs it.
+checks an analysis against the rules. Pytest always loads this module, so heavy imports wait until a fixture is used.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def tiny_alice() -> Alice:
 
 @pytest.fixture
 def run_context(tiny_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
-    """A context over the tiny model and 24 texts of English words; what it stores goes with the test."""
+    """A context over the tiny model and 24 texts of English words, with a temporary activation store."""
     from alice.plugins.conformance import tiny_context
-    from alice.plugins.store_room import FOLDER_VARIABLE
+    from alice.plugins.store import FOLDER_VARIABLE
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
     return tiny_context(tiny_alice, texts=24)
@@ -37,21 +37,22 @@ def run_context(tiny_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture(name="check_analysis")
 def check_analysis_fixture() -> Callable[..., None]:
-    """The function `check_analysis(MyAnalysis, **options)`, which fails where a rule is broken."""
+    """The function `check_analysis(MyAnalysis, **options)`, which fails if a rule is broken."""
     return check_analysis
 
 
 def check_analysis(cls: type, *, variants: tuple[str, ...] = ("base", "bijective", "dynamic"), **options: Any) -> None:
-    """Hold an analysis to the rules; an AssertionError says which one it breaks.
+    """Check an analysis against the rules; an AssertionError names the one that it breaks.
 
-    Its options survive being written as JSON; for one seed it gives one result, whatever the state of the global
-    generators; the result can be stored, read back and shown; it leaves no hook on the model and its weights unchanged;
-    and its memory does not grow with the number of texts, which an option called `samples` may limit.
+    Its options survive JSON; one seed gives one result, whatever the state of the global generators; the result can be
+    stored, read back and shown; metrics have the same names for one model and for several; no hook is left on the
+    model, and its weights are unchanged; and memory does not grow with the number of texts, which only an option called
+    `samples` may limit.
 
     Args:
         cls: the analysis.
-        variants: kinds of model that it can read.
-        options: its options, where the defaults are not to be tested.
+        variants: variants of the model to test it with.
+        options: options to test it with instead of the defaults.
 
     """
     from alice.plugins import conformance

@@ -1,4 +1,4 @@
-"""Models whose every answer is known, and keys that leave every letter as it is."""
+"""Models whose every answer is known, and keys that map every letter to itself."""
 
 import numpy as np
 import pytest
@@ -9,16 +9,16 @@ from alice.model import Alice
 
 
 def leave_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every key be the identity, so that cipher and plain letters are the same."""
+    """Make every key the identity, so that cipher and plain letters are the same."""
     monkeypatch.setattr(
         "alice.text.batches.random_keys", lambda count, rng: np.tile(np.arange(26, dtype=np.uint8), (count, 1))
     )
 
 
 def reader(variant: str = "base", **reads: str) -> Alice:
-    """Return a model that reads every cipher symbol as itself, but for those named: `reader(B="A")` reads B as A.
+    """Return a model that reads every cipher symbol as itself except those given: `reader(B="A")` reads B as A.
 
-    Its blocks add nothing, each symbol's vector is its own direction, and the head reads that.
+    Its blocks add nothing, each symbol's embedding is a direction of its own, and the head reads that direction.
     """
     model = tiny(variant, d_model=64)
     table = torch.eye(37, 64)

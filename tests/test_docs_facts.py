@@ -9,7 +9,7 @@ import yaml
 from test_architecture import MAY_IMPORT
 
 from alice.checkpoint import folder as checkpoint
-from alice.plugins import provenance, store, store_room
+from alice.plugins import provenance, store
 from alice.plugins.context import RunContext
 from alice.plugins.manager import build
 from alice.reports import archive, gallery, html, plotly_script
@@ -25,7 +25,7 @@ FORMATS = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 FILES = [
     *(checkpoint.CONFIG, checkpoint.WEIGHTS, checkpoint.CARD, checkpoint.TRAINING, checkpoint.METRICS),
     training_state.STATE,
-    *(archive.RESULT, archive.ARRAYS, html.REPORT, gallery.INDEX, plotly_script.FILE, store.ABOUT, store_room.NEEDED),
+    *(archive.RESULT, archive.ARRAYS, html.REPORT, gallery.INDEX, plotly_script.FILE, store.ABOUT),
 ]
 
 
@@ -37,8 +37,8 @@ def test_every_file_has_a_place_in_the_page_of_formats(name):
 def test_the_page_of_formats_says_which_versions_it_is_of():
     assert f'`"format": {checkpoint.FORMAT}`' in FORMATS
     assert f'`"{archive.FORMAT}"`, `{archive.VERSION}`' in FORMATS
-    assert all(f"`{name}`" in FORMATS for name in (store_room.FOLDER_VARIABLE, store_room.LIMIT_VARIABLE, QUOTES))
-    assert store_room.DEFAULT_LIMIT in FORMATS
+    assert all(f"`{name}`" in FORMATS for name in (store.FOLDER_VARIABLE, store.LIMIT_VARIABLE, QUOTES))
+    assert store.DEFAULT_LIMIT in FORMATS
     assert all(reason.value in " ".join(FORMATS.split()) for reason in Reason)
 
 

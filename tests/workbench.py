@@ -1,4 +1,4 @@
-"""What tests of plugins and of `run` work on: a checkpoint folder, a text file, plugin files."""
+"""What tests of plugins and of `run` work on: checkpoint folders, text files and plugin files."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -22,7 +22,7 @@ def save_texts(file: Path, count: int = 30) -> Path:
 
 COUNT = '''
     from dataclasses import dataclass, field
-    from alice.plugins import Result, hookimpl
+    from alice.plugins import Metric, Result, hookimpl
 
     @dataclass(frozen=True)
     class Count:
@@ -37,7 +37,7 @@ COUNT = '''
         def run(self, ctx):
             {body}
             texts = sum(len(batch) for batch in ctx.sample(self.samples).batches)
-            return Result("Count", metrics={{"texts": texts}})
+            return Result("Count", metrics=[Metric("texts", texts)])
 
     @hookimpl
     def register_analyses():
@@ -46,6 +46,6 @@ COUNT = '''
 
 
 def write_plugin(file: Path, *, name: str = "count", body: str = "pass", source: str | None = None) -> Path:
-    """Write a plugin file: an analysis that counts texts, after doing what `body` says, or any other source."""
+    """Write a plugin file: an analysis that counts texts after running `body`, or any other source."""
     file.write_text(dedent(COUNT.format(name=name, body=body) if source is None else source))
     return file

@@ -1,36 +1,36 @@
-"""Whether the model knows that a letter is a vowel before it knows which one.
+"""Does the model know that a letter is a vowel before it knows which one?
 
-Where it is wrong about a vowel, does it at least answer with a vowel? Compared with how often it answers with a vowel
-where it is wrong about a consonant, since a model that answers E everywhere would look clever otherwise.
+When it gets a vowel wrong, does it at least answer with a vowel? The baseline is how often it answers with a vowel when
+it gets a consonant wrong, because a model that always answers E would look clever otherwise.
 """
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from alice.plugins import Result, RunContext, Table, hookimpl
+from alice.plugins import Metric, Result, RunContext, Table, hookimpl, model_key
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-alice_interp_api = 1
+alice_interp_api = 2
 
 VOWELS = "AEIOU"
-CAVEAT = "A model that errs rarely errs on few letters: look at how many wrong letters the shares rest on."
+KINDS = ("consonant", "vowel")
 
 
 @dataclass(frozen=True)
 class Vowels:
-    """Whether a wrong vowel is at least taken for a vowel, layer by layer."""
+    """How often a wrong vowel is taken for another vowel, layer by layer."""
 
     name = "vowels"
     samples: int = field(default=500, metadata={"help": "Texts to read."})
 
     def run(self, ctx: RunContext) -> Result:
-        """Count wrong answers at every exit, one batch in memory at a time."""
+        """Count wrong answers at every layer, with one batch in memory at a time."""
         ctx = ctx.sample(self.samples)
         stream = ctx.activations("hook_embed", "blocks.*.hook_resid_post")
-        # (exit, kind of plain letter, kind of wrong answer): consonant is 0, vowel 1
+        # (layer, kind of plain letter, kind of wrong answer): a consonant is 0, a vowel 1
         wrong = np.zeros((len(stream.names), 2, 2), dtype=np.int64)
         letters = np.zeros(2, dtype=np.int64)
         for batch, cache in ctx.progress(stream, "Reading"):
@@ -38,18 +38,18 @@ class Vowels:
             letters += np.bincount(kinds(plain, ctx)[is_letter(plain, ctx)], minlength=2)
             for layer, hook in enumerate(stream.names):
                 answer = decode(ctx, cache[hook], batch.cipher_ids)
-                errs = is_letter(plain, ctx) & (answer != plain)
-                np.add.at(wrong[layer], (kinds(plain, ctx)[errs], kinds(answer, ctx)[errs]), 1)
-        return show(wrong, letters)
+                is_wrong = is_letter(plain, ctx) & (answer != plain)
+                np.add.at(wrong[layer], (kinds(plain, ctx)[is_wrong], kinds(answer, ctx)[is_wrong]), 1)
+        return report(ctx.checkpoint, wrong, letters)
 
 
 def decode(ctx: RunContext, resid: "Tensor", ids: "Tensor") -> np.ndarray:
-    """Read a layer as text, (batch, pos), through the model's own head."""
+    """Decode a layer with the model's own head, (batch, pos)."""
     return ctx.model.decode(resid, ids, soft=False).argmax(-1).cpu().numpy()
 
 
 def is_letter(ids: np.ndarray, ctx: RunContext) -> np.ndarray:
-    """Say where there is a letter."""
+    """Say which ids are letters."""
     return np.isin(ids, ctx.alphabet.letter_ids)
 
 
@@ -58,33 +58,37 @@ def kinds(ids: np.ndarray, ctx: RunContext) -> np.ndarray:
     return np.isin(ids, ctx.alphabet.encode(VOWELS)).astype(np.int64)
 
 
-def show(wrong: np.ndarray, letters: np.ndarray) -> Result:
-    """Put the counts into a result."""
+def report(model: str, wrong: np.ndarray, letters: np.ndarray) -> Result:
+    """Turn the counts into a result."""
     from alice.reports.figures import layer_curve  # here, so that listing the plugins stays quick
 
-    errors = wrong.sum(2)  # (exit, kind)
+    errors = wrong.sum(2)  # (layer, kind of plain letter)
     with np.errstate(invalid="ignore"):
-        vowel_answers = wrong[:, :, 1] / errors  # (exit, kind): share of the wrong answers that are vowels
+        as_vowels = wrong[:, :, 1] / errors  # share of the wrong answers that are vowels
     rows = [
-        (layer, int(errors[layer, 1]), vowel_answers[layer, 1], int(errors[layer, 0]), vowel_answers[layer, 0])
+        (model, layer, KINDS[kind], int(errors[layer, kind]), as_vowels[layer, kind])
         for layer in range(len(wrong))
+        for kind in (1, 0)
     ]
-    columns = ("layer", "wrong vowels", "taken for a vowel", "wrong consonants", "taken for a vowel instead")
+    table = Table(
+        ("model", "layer", "letters", "wrong", "read_as_vowel"),
+        rows,
+        "How many letters each layer gets wrong, and the share of them that it takes for a vowel.",
+        labels={"letters": "plain letters", "wrong": "wrong letters", "read_as_vowel": "share taken for a vowel"},
+    )
+    curves = {f"{KINDS[kind]}s": as_vowels[:, kind] for kind in (1, 0)}
+    rates = 100 * errors[-1] / np.maximum(letters, 1)
     return Result(
         "Vowels",
-        summary="Of the vowels that a layer gets wrong, the share it takes for another vowel; and of the consonants.",
-        caveats=CAVEAT,
-        metrics={
-            "error on vowels": errors[-1, 1] / max(letters[1], 1),
-            "error on consonants": errors[-1, 0] / max(letters[0], 1),
-        },
-        tables={"by-layer": Table(columns, rows)},
-        figures={
-            "taken-for-a-vowel": layer_curve(
-                {"vowels": vowel_answers[:, 1], "consonants": vowel_answers[:, 0]}, y_title="share taken for a vowel"
-            )
-        },
-        arrays={"wrong": wrong, "letters": letters},
+        summary="Of the vowels that a layer gets wrong, the share that it takes for another vowel; and of the consonants.",
+        caveats="A good model gets few letters wrong, so the shares at the last layers rest on few letters.",
+        metrics=[
+            Metric(f"{KINDS[kind]}-error-rate", rates[kind], unit="%", model=model, label=f"error rate on {KINDS[kind]}s")
+            for kind in (1, 0)
+        ],
+        tables={"by-layer": table},
+        figures={model_key("taken-for-a-vowel", model): layer_curve(curves, y_title="share taken for a vowel")},
+        arrays={model_key("wrong", model): wrong, model_key("letters", model): letters},
     )
 
 

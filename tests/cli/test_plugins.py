@@ -1,8 +1,5 @@
 import errno
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +8,12 @@ from workbench import write_plugin
 
 from alice.cli import main
 
+pytest_plugins = "pytester"
+
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
-    """No plugins but those of the test, and an empty folder to stand in."""
+    """No plugins but those of the test, and an empty current folder."""
     monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -45,7 +44,7 @@ def test_json_has_name_version_origin_analyses_load_time_and_error(alone):
     assert listed["early_exit"]["origin"] == "built-in"
 
 
-def test_what_failed_is_told_below_the_table_as_it_is(alone):
+def test_errors_are_shown_below_the_table_without_markup(alone):
     write_plugin(alone / "bad.py", source="raise RuntimeError('[red]markup[/red]')")
     shown = plugins("--plugin", "bad.py").stdout
     assert "bad failed: RuntimeError: [red]markup[/red]" in shown
@@ -56,23 +55,22 @@ def test_the_file_that_is_run_is_named_on_stderr(alone):
     assert plugins("--plugin", "good.py").stderr == "running the code in good.py, as --plugin asks\n"
 
 
-def test_a_new_project_passes_its_own_tests_and_loads(alone):
-    folder, advice = plugins("new", "word-lengths", "--out", "projects").stdout.splitlines()
-    assert folder == "projects/alice-interp-word-lengths"
-    assert "pip install -e" in advice
-    environment = os.environ | {"PYTHONPATH": folder, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", f"{folder}/tests"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert "2 passed" in done.stdout, done.stdout
+def test_a_new_project_passes_its_own_tests_and_loads(alone, pytester, monkeypatch):
+    folder, advice = plugins("new", "word-lengths", "--out", str(alone / "my projects")).stdout.splitlines()
+    assert folder == f"{alone}/my projects/alice-interp-word-lengths"
+    assert f"pip install -e '{folder}'" in advice
+    monkeypatch.syspath_prepend(folder)
+    done = pytester.runpytest_inprocess("-q", "-W", "error", "-p", "no:cacheprovider", f"{folder}/tests")
+    done.assert_outcomes(passed=2)
     listed = json.loads(plugins("--json", "--plugin", f"{folder}/alice_interp_word_lengths.py").stdout)
     assert list(listed[-1]["analyses"]) == ["word-lengths"]
 
 
 def test_a_new_project_never_overwrites_and_needs_a_proper_name(alone):
     plugins("new", "mine")
-    assert "is there already" in plugins("new", "alice-interp-mine", code=1).stderr
+    assert "already" in plugins("new", "alice-interp-mine", code=1).stderr
     for name in ("../up", "Mine", "a b", "-x-", "alice-interp-3d", ""):
-        assert "is no name for a plugin" in plugins("new", "--", name, code=1).stderr
+        assert "cannot be the name of a plugin" in plugins("new", "--", name, code=1).stderr
     assert [path.name for path in alone.iterdir()] == ["alice-interp-mine"]
 
 
@@ -86,12 +84,12 @@ def test_a_name_that_python_or_the_module_has_taken_still_gives_a_project_that_l
 
 
 @pytest.mark.parametrize("name", ["all", "early-exit", "alice-interp-early-exit"])
-def test_a_name_that_is_run_already_is_refused(alone, name):
-    assert "runs already; choose another" in plugins("new", name, code=1).stderr
+def test_a_name_that_is_taken_is_refused(alone, name):
+    assert "is already the name of a built-in analysis; choose another" in plugins("new", name, code=1).stderr
     assert list(alone.iterdir()) == []
 
 
-def test_what_a_process_that_died_left_half_written_is_removed(alone):
+def test_a_stale_temporary_folder_is_removed(alone):
     (alone / ".alice-interp-mine.0a1b2c3d.tmp" / "old").mkdir(parents=True)
     folder = plugins("new", "mine").stdout.splitlines()[0]
     assert list(alone.iterdir()) == [alone / folder]

@@ -1,4 +1,4 @@
-"""What tests of the activation store work on."""
+"""A context whose activation store belongs to one test."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from alice.plugins.conformance import tiny_context
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of this test's own."""
+    """The folder of all stores of this test."""
     monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("ALICE_INTERP_CACHE_LIMIT", raising=False)
     return tmp_path / "cache" / "activations"
@@ -19,5 +19,5 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def ctx(tiny_alice: Alice, cache: Path) -> RunContext:
-    """A context over 40 texts that stores into a cache of this test's own."""
+    """A context over 40 texts that stores into `cache`."""
     return tiny_context(tiny_alice, texts=40)

@@ -1,24 +1,32 @@
+import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from tiny import tiny
 
+from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.plugins import RunContext, store, store_room
+from alice.plugins import RunContext, store
 from alice.plugins.conformance import tiny_context, tiny_texts
 
 HOOKS = ("blocks.*.hook_resid_post", "hook_embed")
 
 
-def passes(model):
-    """Count the forward passes of a model from now on."""
-    counted = []
-    forward = model.forward
-    model.forward = lambda *args, **kwargs: counted.append(1) or forward(*args, **kwargs)
-    return counted
+@pytest.fixture
+def computed(monkeypatch):
+    """A list of the hooks of each forward pass that the store runs."""
+    run, passes = store.run_batch, []
+    monkeypatch.setattr(
+        store, "run_batch", lambda model, batch, names: passes.append(list(names)) or run(model, batch, names)
+    )
+    return passes
 
 
 def same(one, other):
@@ -29,87 +37,122 @@ def same(one, other):
         assert all(torch.equal(cache[name], other_cache[name]) for name in cache.keys())  # noqa: SIM118  (no dict)
 
 
+def shards(folder):
+    return sorted(folder.rglob("*.safetensors"))
+
+
+def hooks_in(stored):
+    return {path.name for path in stored.folder.glob("*") if path.is_dir()}
+
+
+def size_of(stored):
+    return sum(path.stat().st_size for path in shards(stored.folder))
+
+
+def used(stored, *, hours_ago):
+    """Set when the hooks of a store were last used."""
+    for folder in stored.folder.iterdir():
+        if folder.is_dir():
+            os.utime(folder, (time.time() - 3600 * hours_ago,) * 2)
+
+
 def test_what_is_stored_is_what_is_streamed_bit_for_bit_the_first_time_and_later(ctx):
     for _ in range(2):
         same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
 
 
-def test_the_second_reading_runs_no_model(ctx):
+def test_the_second_reading_recomputes_one_batch_as_a_check_and_later_ones_nothing(ctx, computed):
     list(ctx.store(*HOOKS))
     stored = ctx.store(*HOOKS)
-    counted = passes(ctx.model)
+    computed.clear()
     list(stored)
-    assert not counted
+    assert [sorted(names) for names in computed] == [sorted(stored.source.names)]
+    list(stored)
+    assert len(computed) == 1
 
 
-def test_an_overlapping_request_runs_the_model_only_for_what_is_missing_and_a_subset_not_at_all(ctx, monkeypatch):
+def test_an_overlapping_request_computes_only_what_is_missing(ctx, computed):
     list(ctx.store("blocks.*.hook_resid_post"))
-    larger, run, asked = ctx.store("blocks.*.hook_resid_post", "hook_embed"), store.run_batch, []
-    monkeypatch.setattr(store, "run_batch", lambda model, batch, names: asked.append(names) or run(model, batch, names))
-    counted = passes(ctx.model)
+    larger = ctx.store(*HOOKS)
+    computed.clear()
     list(larger)
-    assert asked == [["hook_embed"]] * len(larger)
-    assert len(counted) == len(larger)
-    for subset in (["hook_embed"], ["blocks.1.hook_resid_post", "hook_embed"]):
-        list(ctx.store(*subset))
-    assert len(counted) == len(larger)  # not even a pass to find out how large it is
+    assert computed[1:] == [["hook_embed"]] * (len(larger) - 1)  # the first pass also checks what was stored
     same(larger, ctx.activations(*HOOKS))
 
 
-def test_a_store_is_of_a_model_texts_and_keys_whichever_hooks_are_asked_for(ctx, cache):
+def test_a_store_belongs_to_a_model_texts_and_keys_whichever_hooks_are_requested(ctx, cache):
     first = ctx.store("blocks.*.hook_resid_post")
     assert ctx.store("hook_embed").folder == first.folder
     folders = {
         first.folder,
         ctx.sample(5).store("hook_embed").folder,
-        tiny_context(tiny("base"), texts=40).store("hook_embed").folder,
+        tiny_context(tiny("base", d_mlp=16), texts=40).store("hook_embed").folder,
         RunContext.open(ctx.model, data=tiny_texts(40), split="all", seed=1).store("hook_embed").folder,
     }
     assert len(folders) == 4
     assert all(folder.parent == cache for folder in folders)
 
 
-def test_hooks_that_share_their_memory_and_squares_of_attention_can_be_stored(ctx):
+def test_hooks_that_share_memory_and_attention_patterns_can_be_stored(ctx):
     for patterns in (("blocks.*.hook_resid_*", "pool.hook_out"), ("blocks.*.attn.hook_pattern",)):
         for _ in range(2):
             same(ctx.sample(6).store(*patterns), ctx.sample(6).activations(*patterns))
 
 
-def test_what_is_stored_of_a_hook_does_not_depend_on_what_was_asked_for_with_it(model, cache):
+def test_what_is_stored_of_a_hook_does_not_depend_on_the_others_requested_with_it(model, cache):
     ctx = tiny_context(model, texts=12)
     names = model.match_hooks("*")
     one_by_one = {name: ctx.store(name)[1][1][name] for name in names}
-    store_room.shutil.rmtree(cache)
+    shutil.rmtree(cache)
     _, together = ctx.store(*names)[1]
     assert len(names) > 40
     assert all(torch.equal(one_by_one[name], together[name]) for name in names)
 
 
-def test_the_size_is_known_beforehand(ctx):
-    stored = ctx.store("blocks.*.hook_resid_post", "blocks.*.attn.hook_pattern")
-    predicted = sum(stored.bytes_needed().values())
-    list(stored)
-    real = sum(sum(cache[name].nbytes for name in stored.source.names) for _, cache in stored)
-    assert predicted == real
-
-
-@pytest.mark.parametrize("harm", ["cut", "empty", "gone", "folder"])
-def test_a_damaged_store_is_computed_again(ctx, harm):
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "gone", "folder", "all"])
+def test_a_damaged_or_deleted_store_is_computed_again(ctx, cache, computed, damage):
+    list(ctx.store(*HOOKS))
     stored = ctx.store(*HOOKS)
-    list(stored)
-    shard = sorted(stored.folder.glob("*/*.safetensors"))[1]
-    if harm == "cut":
-        shard.write_bytes(shard.read_bytes()[:-100])
-    elif harm == "empty":
-        shard.write_bytes(b"")
-    elif harm == "gone":
+    shard = shards(stored.folder)[1]
+    content = shard.read_bytes()
+    if damage in ("cut", "empty", "flipped"):
+        flipped = content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]  # one bit, which changes little
+        shard.write_bytes({"cut": content[:-100], "empty": b"", "flipped": flipped}[damage])
+    elif damage == "gone":
         shard.unlink()
     else:
-        store_room.shutil.rmtree(stored.folder)
+        shutil.rmtree(stored.folder if damage == "folder" else cache)
     same(stored, ctx.activations(*HOOKS))
-    counted = passes(ctx.model)
+    computed.clear()
     list(stored)
-    assert not counted
+    assert not computed
+    assert shard.read_bytes() == content
+
+
+def test_a_store_that_is_deleted_all_the_time_fails_no_analysis(ctx, cache, monkeypatch):
+    stored, write = ctx.store(*HOOKS), store.write_tensors
+
+    def write_and_delete(*args):
+        write(*args)
+        shutil.rmtree(cache)
+
+    monkeypatch.setattr(store, "write_tensors", write_and_delete)
+    same(stored, ctx.activations(*HOOKS))
+    monkeypatch.setattr(store, "write_tensors", lambda *args: shutil.rmtree(cache) or write(*args))
+    same(stored, ctx.activations(*HOOKS))
+    assert not cache.exists()
+
+
+def test_a_hook_that_an_earlier_process_stored_wrongly_is_discarded(ctx, computed):
+    stored = ctx.store(*HOOKS)
+    list(stored)
+    for shard in shards(stored.folder / "hook_embed"):  # with a checksum of their own, as a poisoned store has
+        tensor = 2 * load_file(shard)["hook_embed"]
+        write_tensors(shard, {"hook_embed": tensor}, {"crc32": store._checksum("hook_embed", tensor)})
+    computed.clear()
+    same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
+    assert computed[1:] == [["hook_embed"]] * (len(stored) - 1)
+    same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
 
 
 KILLED = """
@@ -123,16 +166,15 @@ stored[2]
 """
 
 
-def test_a_kill_in_the_middle_of_a_shard_leaves_whole_shards_to_go_on_from(ctx, cache):
+def test_a_kill_in_the_middle_of_a_shard_leaves_complete_shards_to_continue_from(ctx, cache, computed):
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     (draft,) = cache.rglob(".*.tmp")
     stored = ctx.store(*HOOKS)
-    assert len(list(stored.folder.glob("*/*.safetensors"))) == 2 * 3
+    assert len(shards(stored.folder)) == 2 * 3
     assert not draft.exists()
-    counted = passes(ctx.model)
     list(stored)
-    assert len(counted) == len(stored) - 2
+    assert len(computed) == len(stored) - 1  # the first batch as a check, the second was there
     same(stored, ctx.activations(*HOOKS))
 
 
@@ -144,30 +186,227 @@ def test_stored_activations_can_be_trained_on(ctx):
         assert weight.grad is not None
 
 
-def test_a_model_with_a_hook_on_it_is_refused_stored_or_not(ctx):
+def lens(model):
+    return model.hooks([("hook_embed", lambda value, hook: value * 0)])
+
+
+def on_module(model):
+    return model.blocks[0].mlp.register_forward_hook(lambda module, inputs, output: output * 0)
+
+
+def before_module(model):
+    return model.blocks[1].register_forward_pre_hook(lambda module, inputs: (inputs[0] * 0, *inputs[1:]))
+
+
+def backward(model):
+    return model.ln_final.register_full_backward_hook(lambda module, inputs, outputs: None)
+
+
+def on_root(model):
+    return model.register_forward_hook(lambda module, inputs, output: output * 0)
+
+
+def everywhere(model):
+    return torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: None)
+
+
+@pytest.mark.parametrize(
+    ("hook", "where"),
+    [
+        (lens, "hook_embed"),
+        (on_module, r"blocks\.0\.mlp"),
+        (before_module, r"blocks\.1"),
+        (backward, "ln_final"),
+        (on_root, "the model itself"),
+        (everywhere, "every module"),
+    ],
+)
+def test_a_model_with_any_hook_on_it_is_refused_stored_or_not(ctx, hook, where):
     stored = ctx.store(*HOOKS)
     _ = stored[0]
-    with ctx.model.hooks([("hook_embed", lambda value, hook: value * 0)]):
+    with hook(ctx.model):  # handles of torch are context managers, too
         for number in (0, 1):
-            with pytest.raises(AliceError, match="has a hook on hook_embed, so its activations cannot be stored"):
+            with pytest.raises(AliceError, match=f"base has a hook on {where}, so its activations cannot be stored"):
                 _ = stored[number]
     same(stored, ctx.activations(*HOOKS))
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, hidden):
+def test_a_replaced_forward_is_refused(ctx):
+    ctx.model.blocks[0].forward = lambda x, mask: x
+    with pytest.raises(AliceError, match=r"base has a hook on blocks\.0, so"):
+        _ = ctx.store(*HOOKS)[0]
+
+
+@pytest.mark.parametrize("way", ["in place", "through data", "buffer"])
+def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, way):
     stored = ctx.store(*HOOKS)
+    tensor = next(ctx.model.buffers()) if way == "buffer" else ctx.model.blocks[0].ln1.w
     with torch.no_grad():
-        weight = ctx.model.blocks[0].ln1.w
-        (weight.data if hidden else weight).mul_(2)
+        (tensor.data if way == "through data" else tensor).mul_(2)
     with pytest.raises(AliceError, match="the weights of base were changed after it was opened"):
         _ = stored[0]
-    assert not list(stored.folder.glob("*/*.safetensors"))
+    assert not shards(stored.folder)
 
 
-@pytest.mark.filterwarnings("ignore:Mismatch dtype")  # of torch's, about speed alone
-def test_another_type_of_numbers_has_a_store_of_its_own(ctx):
+def test_autocast_does_not_reach_the_store(ctx):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        list(ctx.store("blocks.*.hook_resid_post"))
+    same(ctx.store("blocks.*.hook_resid_post"), ctx.activations("blocks.*.hook_resid_post"))
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype")  # torch warns about speed
+def test_another_number_type_has_a_store_of_its_own(ctx):
     first, single = ctx.store("hook_embed").folder, ctx.named_model.fingerprint
     double = tiny_context(ctx.model.double(), texts=40)
     assert double.named_model.fingerprint == single
     assert double.store("hook_embed").folder != first
+
+
+# How much is kept, and where.
+
+
+def test_a_request_beyond_the_limit_is_refused_once_it_gets_there(ctx, cache, monkeypatch):
+    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", "30K")
+    with pytest.raises(
+        AliceError,
+        match=r"activations of 40 texts at 3 hook points need more than the limit of 30.0 KB; .* ALICE_INTERP_CACHE_LIMIT",
+    ):
+        list(ctx.store(*HOOKS))
+    assert 0 < sum(path.stat().st_size for path in shards(cache)) < 40_000
+
+
+def test_a_disk_that_is_almost_full_is_one_sentence(ctx, monkeypatch):
+    usage = type("Usage", (), {"free": store.KEPT_FREE + 100})
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(AliceError, match=r"has no space for .* 256.0 MB must stay free"):
+        list(ctx.store(*HOOKS))
+
+
+def test_a_limit_that_is_not_a_size_is_refused():
+    with pytest.raises(AliceError, match="'lots' is not a size"):
+        store.limit({"ALICE_INTERP_CACHE_LIMIT": "lots"})
+
+
+@pytest.mark.parametrize(("text", "size"), [("", 8 * 2**30), ("500M", 500 * 2**20), ("1.5 gb", 3 * 2**29), ("7", 7)])
+def test_limits_are_read_as_people_write_them(text, size):
+    assert store.limit({"ALICE_INTERP_CACHE_LIMIT": text}) == size
+
+
+def test_the_hooks_used_least_recently_make_room_but_never_those_of_the_request(ctx, monkeypatch):
+    old, older = ctx.sample(20).store(*HOOKS), ctx.sample(21).store(*HOOKS)
+    for stored, age in ((old, 1), (older, 2)):
+        list(stored)
+        used(stored, hours_ago=age)
+    kept, gone = size_of(old), size_of(older)
+    new = ctx.store("hook_embed")
+    list(new)
+    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", str(kept + 3 * size_of(new) + 2_000))
+    list(ctx.store(*HOOKS))
+    assert len(hooks_in(old)) == 3
+    assert not older.folder.exists()  # nor is an empty folder left
+    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", str(size_of(new) + 2_000))
+    list(ctx.sample(21).store(*HOOKS))
+    assert size_of(older) == gone
+    assert not old.folder.exists()
+
+
+def test_reading_a_store_counts_as_using_it(ctx):
+    stored = ctx.store("hook_embed")
+    list(stored)
+    used(stored, hours_ago=5)
+    ctx.store("hook_embed")
+    (hook,) = store.stored_hooks(stored.folder.parent)
+    assert hook.used > time.time() - 60
+
+
+@pytest.mark.parametrize("theirs", ["bare", "another marker", "link", "linked hook", "linked marker"])
+def test_folders_of_others_are_never_removed(ctx, cache, tmp_path, monkeypatch, theirs):
+    list(ctx.store("hook_embed"))
+    marker = next(cache.glob(f"*/{store.ABOUT}"))
+    precious = tmp_path / "precious"
+    folder = precious / "hook_embed"
+    folder.mkdir(parents=True)
+    (folder / "000000.safetensors").write_bytes(bytes(10_000))
+    if theirs != "bare":
+        shutil.copy(marker, precious / store.ABOUT)
+    if theirs == "another marker":
+        (precious / store.ABOUT).write_text(json.dumps({"format": 2}))
+    if theirs in ("bare", "another marker"):
+        shutil.copytree(precious, cache / "theirs")
+        watched = cache / "theirs" / "hook_embed" / "000000.safetensors"
+    else:
+        place = marker.parent / "linked" if theirs == "linked hook" else cache / "linked"
+        if theirs == "linked marker":
+            place.mkdir()
+            (place / store.ABOUT).symlink_to(marker)
+            shutil.copytree(folder, place / "hook_embed")
+            watched = place / "hook_embed" / "000000.safetensors"
+        else:
+            place.symlink_to(folder if theirs == "linked hook" else precious)
+            watched = folder / "000000.safetensors"
+    for path in cache.rglob("*"):
+        os.utime(path, (1, 1), follow_symlinks=False)
+    monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", "250K")
+    list(ctx.sample(39).store("blocks.0.hook_resid_post"))
+    assert not (marker.parent / "hook_embed").exists()  # ours made room
+    assert watched.stat().st_size == 10_000
+
+
+def test_files_of_others_in_our_folders_stay(ctx, cache, monkeypatch):
+    stored = ctx.store("hook_embed")
+    list(stored)
+    theirs = stored.folder / "hook_embed" / "notes.txt"
+    theirs.write_text("mine")
+    store.remove_hook(stored.folder / "hook_embed")
+    assert theirs.read_text() == "mine"
+    assert not shards(stored.folder)
+
+
+@pytest.fixture
+def no_home(tmp_path, monkeypatch):
+    """A home that cannot be written to, and a folder of temporary files."""
+    (tmp_path / "file").write_text("no folder can be here")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(store.Path, "home", lambda: tmp_path / "file" / "home")
+    monkeypatch.setattr(store.tempfile, "tempdir", str(tmp_path / "tmp"))
+    store._temporary_folder.cache_clear()
+    yield tmp_path / "tmp"
+    store._temporary_folder.cache_clear()
+
+
+def test_without_a_home_the_store_is_a_private_folder_with_an_unpredictable_name(no_home):
+    first = store.stores_folder({})
+    assert store.stores_folder({}) == first
+    assert first.parent == no_home
+    assert first.stat().st_mode & 0o777 == 0o700
+    store._temporary_folder.cache_clear()
+    assert store.stores_folder({}) != first
+
+
+def test_a_private_folder_is_removed_at_exit(no_home, monkeypatch):
+    at_exit = []
+    monkeypatch.setattr(store.atexit, "register", lambda *call, **options: at_exit.append((call, options)))
+    folder = store.stores_folder({})
+    (folder / "store").mkdir()
+    (((function, *args), options),) = at_exit
+    function(*args, **options)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("fault", ["file", "link", "writable", "owner"])
+def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, monkeypatch, fault):
+    given = tmp_path / "given"
+    if fault == "file":
+        given.write_text("")
+    else:
+        given.mkdir()
+        (tmp_path / "elsewhere").mkdir()
+    if fault == "link":
+        (given / "activations").symlink_to(tmp_path / "elsewhere")
+    elif fault == "writable":
+        (given / "activations").mkdir()
+        (given / "activations").chmod(0o777)
+    elif fault == "owner":
+        monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder"):
+        store.stores_folder({"ALICE_INTERP_CACHE": str(given)})

@@ -10,7 +10,7 @@ from robustness.killing import drafts_in
 
 from alice.checkpoint.folder import TRAINING
 from alice.model import Alice
-from alice.plugins import store_room
+from alice.plugins import store
 from alice.training.state import TrainingState
 
 SIZE = 24 * 2**20
@@ -23,7 +23,7 @@ def disk(tmp_path, mounted, monkeypatch):
     """A small disk of its own."""
     if not mounted(f"size={SIZE}"):
         pytest.skip("a small disk takes the right to mount one")
-    monkeypatch.setattr(store_room, "FREE_AFTERWARDS", 0)
+    monkeypatch.setattr(store, "KEPT_FREE", 0)
     return tmp_path / "disk"
 
 

@@ -12,13 +12,14 @@ def test_it_keeps_the_rules_of_an_analysis(check_analysis):
     check_analysis(Vowels)
 
 
-def test_a_model_that_says_e_everywhere_takes_everything_for_a_vowel(tiny_alice):
+def test_a_model_that_always_answers_e_takes_everything_for_a_vowel(tiny_alice):
     with torch.no_grad():
         tiny_alice.head.unembed.weight.zero_()
         tiny_alice.head.unembed.bias.zero_()
         tiny_alice.head.unembed.bias[tiny_alice.to_single_token("E")] = 1
     ctx = RunContext.open(tiny_alice, data=["BEE, AND AN EEL."], split="all")
     result = Vowels().run(ctx)
-    assert result.metrics == {"error on vowels": pytest.approx(2 / 6), "error on consonants": 1.0}
+    assert float(result.metric("vowel-error-rate")) == pytest.approx(100 * 2 / 6)
+    assert float(result.metric("consonant-error-rate")) == 100
     vowels_wrong, consonants_wrong = 2, 5
-    assert np.array_equal(result.arrays["wrong"][-1], [[0, consonants_wrong], [0, vowels_wrong]])
+    assert np.array_equal(result.array("wrong", "base")[-1], [[0, consonants_wrong], [0, vowels_wrong]])

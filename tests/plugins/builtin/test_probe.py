@@ -1,6 +1,5 @@
-"""The probe analysis against models in which it is known what can be read where."""
+"""The probe analysis on models for which it is known what can be read where."""
 
-import json
 from dataclasses import replace
 from typing import get_args
 
@@ -8,15 +7,13 @@ import numpy as np
 import pytest
 import torch
 from tiny import tiny
-from workbench import save_checkpoint, save_texts
 
-from alice.cli import main
 from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins.builtin.probe import Probe, Target
 from alice.plugins.builtin.probe.measure import measure, random_twin
 from alice.plugins.conformance import tiny_context
-from alice.plugins.store_room import FOLDER_VARIABLE
+from alice.plugins.store import FOLDER_VARIABLE
 from alice.probes.tasks import tasks
 from alice.text.alphabet import ENGLISH
 
@@ -29,7 +26,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def show_all():
-    """Return a model whose embedding holds the symbol and whose blocks add nothing."""
+    """Return a model whose embedding encodes the symbol and whose blocks add nothing."""
     model = tiny("base", d_model=64)
     with torch.no_grad():
         for weight in model.blocks.parameters():
@@ -38,7 +35,7 @@ def show_all():
     return model
 
 
-def test_a_model_that_shows_the_symbol_answers_the_control_and_nothing_else():
+def test_a_model_that_encodes_the_symbol_solves_only_the_control_task():
     found = measure(tiny_context(show_all(), texts=60), {"linear": ("letter", "vowel")}, hidden=8, epochs=20)
     for name in ("letter", "vowel"):
         reading = found.find("linear", name)
@@ -51,7 +48,7 @@ def test_a_model_that_shows_the_symbol_answers_the_control_and_nothing_else():
     assert punctuation.mean() > 0.05  # spaces and stops are never encrypted, so their probe is always right
 
 
-def test_the_most_frequent_answer_is_that_of_the_training_texts():
+def test_the_most_frequent_answer_comes_from_the_training_texts():
     ctx = tiny_context(tiny("base"), texts=24)
     found = measure(ctx, {"linear": ("vowel",)}, hidden=8, epochs=1)
     rate = np.zeros(24)
@@ -61,7 +58,7 @@ def test_the_most_frequent_answer_is_that_of_the_training_texts():
     assert found.find("linear", "vowel").majority == pytest.approx(rate[found.held_out])
 
 
-def test_training_and_test_texts_are_apart():
+def test_training_and_held_out_texts_do_not_overlap():
     found = measure(tiny_context(tiny("base"), texts=24), {"linear": ("vowel",)}, hidden=8, epochs=1)
     assert sorted([*found.trained_on, *found.held_out]) == list(range(24))
     assert len(found.held_out) == 6
@@ -80,21 +77,28 @@ def test_the_random_twin_has_the_configuration_but_not_the_weights():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_report_has_every_target_and_layer(variant):
     result = Probe(**QUICK).run(tiny_context(tiny(variant), texts=24))
-    rows = [dict(zip(result.tables["probes"].columns, row, strict=True)) for row in result.tables["probes"].rows]
+    rows = result.tables["probes"].records(model=variant)
     kinds = [("linear", target) for target in get_args(Target)] + [("mlp", "letter")]
     assert [(row["kind"], row["target"], row["layer"]) for row in rows] == [
         (*one, layer) for one in kinds for layer in range(3)
     ]
     for row in rows:
-        assert row["selectivity"] == pytest.approx(row["accuracy"] - row["control accuracy"], abs=1e-6)
-        assert (row["all characters"] is None) == (row["target"] != "letter")
+        name = f"{row['kind']}-{row['target']}"
+        assert row["selectivity"] == pytest.approx(row["accuracy"] - row["control"], abs=1e-6)
+        assert (row["all_characters"] is None) == (row["target"] != "letter")
         assert row["texts"] == 6
-        shares = result.arrays[f"accuracy-{row['kind']}-{row['target']}"]
-        assert row["accuracy"] == pytest.approx(shares[row["layer"]].mean())
-    assert list(result.figures) == ["letter-by-layer", "other-targets-1", "other-targets-2", "selectivity-by-layer"]
-    drawn = [trace.name for trace in result.figures["letter-by-layer"].figure.data if trace.mode == "lines+markers"]
-    assert len(drawn) == 5
-    assert result.headline_metric()[0] == "plaintext letter, linear probe: accuracy at the last layer"
+        assert row["accuracy"] == pytest.approx(result.array(f"accuracy-{name}", model=variant)[row["layer"]].mean())
+        metric = result.metric(f"{row['target']}-{row['kind']}-accuracy", model=variant)
+        if row["layer"] == 2:
+            assert (metric.value, metric.error) == (row["accuracy"], row["accuracy_error"])
+    names = ["letter-by-layer", "other-targets-1", "other-targets-2", "selectivity-by-layer"]
+    assert list(result.figures) == [f"{name}@{variant}" for name in names]
+    letters = result.figure("letter-by-layer", model=variant).figure
+    assert len([trace for trace in letters.data if trace.mode == "lines+markers"]) == 5
+    assert result.headline_metric().name == "letter-linear-accuracy"
+    over_all = result.metric("letter-linear-accuracy-all-characters").value
+    assert over_all == result.tables["probes"].records(kind="linear", target="letter", layer=2)[0]["all_characters"]
+    assert (result.metric("training-texts").value, result.metric("held-out-texts").value) == (18, 6)
 
 
 def test_the_targets_of_the_command_are_those_of_the_probes():
@@ -124,24 +128,6 @@ def test_options_choose_kinds_and_targets(options, jobs):
         ({"target": ()}, "choose from letter"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         Probe(**options)
-
-
-def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(Probe, epochs=1, kind="linear", target=("vowel",))
-
-
-def test_it_runs_from_the_command_line(tmp_path):
-    ckpt, texts = save_checkpoint(tmp_path / "model"), save_texts(tmp_path / "texts.txt")
-    with pytest.raises(SystemExit) as end:
-        main(
-            [
-                *("run", "probe", "--ckpt", str(ckpt), "--data", str(texts), "--split", "all", "--samples", "12"),
-                *("--target", "vowel", "--kind", "linear", "--epochs", "1", "--out", str(tmp_path / "runs")),
-            ]
-        )
-    assert not end.value.code
-    (stored,) = (tmp_path / "runs").glob("*/result.json")
-    assert list(json.loads(stored.read_text())["result"]["figures"]) == ["other-targets-1", "selectivity-by-layer"]
