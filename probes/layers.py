@@ -31,6 +31,48 @@ Pair = tuple[Tensor, Tensor]
 """Activations (layer, token, d) and their labels (token,), or (task, token) for several tasks."""
 
 
+@dataclass(frozen=True, eq=False)
+class Conditioner:
+    """A fixed affine map per layer that whitens activations: uncorrelated features of variance one.
+
+    It speeds training up and adds nothing to what a probe can express.
+    """
+
+    mean: Tensor
+    """(layer, 1, d)."""
+    matrix: Tensor
+    """(layer, d, d)."""
+    count: int
+    """Number of tokens it was measured on."""
+
+    @classmethod
+    def measure(cls, activations: Iterable[Tensor]) -> Self:
+        """Estimate the map from activations (layer, token, d), read once."""
+        count, first = 0, None
+        total = square = torch.zeros((), dtype=torch.float64)
+        for x in activations:
+            if not x.shape[1]:
+                continue
+            if first is None:
+                first = x[:, :1].clone()  # squares around a data point lose less precision
+            near = x - first
+            count += x.shape[1]
+            total = total + near.sum(1, keepdim=True)
+            square = square + near.mT @ near
+        if first is None:
+            raise AliceError("there are no tokens to train a probe on; give more texts")
+        mean = total / count
+        variances, directions = torch.linalg.eigh(square / count - mean.mT @ mean)
+        largest = variances.amax(-1, keepdim=True)
+        scale = torch.where(largest > 0, variances.clamp(min=FLOOR * largest), 1.0).rsqrt()
+        return cls(mean.to(first.dtype) + first, (directions * scale[:, None]).to(first.dtype), count)
+
+    def fold(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the weight and bias that act on raw activations as the given ones do on whitened activations."""
+        folded = self.matrix @ weight
+        return folded, bias - self.mean @ folded
+
+
 class LayerProbes:
     """Linear or MLP probes on every layer of a stack of activations, for one task or several.
 
@@ -184,45 +226,3 @@ class LayerProbes:
 def _each(pairs: Sequence[Pair]) -> Iterator[Pair]:
     """Yield the shards in order."""
     return (pairs[number] for number in range(len(pairs)))
-
-
-@dataclass(frozen=True, eq=False)
-class Conditioner:
-    """A fixed affine map per layer that whitens activations: uncorrelated features of variance one.
-
-    It speeds training up and adds nothing to what a probe can express.
-    """
-
-    mean: Tensor
-    """(layer, 1, d)."""
-    matrix: Tensor
-    """(layer, d, d)."""
-    count: int
-    """Number of tokens it was measured on."""
-
-    @classmethod
-    def measure(cls, activations: Iterable[Tensor]) -> Self:
-        """Estimate the map from activations (layer, token, d), read once."""
-        count, first = 0, None
-        total = square = torch.zeros((), dtype=torch.float64)
-        for x in activations:
-            if not x.shape[1]:
-                continue
-            if first is None:
-                first = x[:, :1].clone()  # squares around a data point lose less precision
-            near = x - first
-            count += x.shape[1]
-            total = total + near.sum(1, keepdim=True)
-            square = square + near.mT @ near
-        if first is None:
-            raise AliceError("there are no tokens to train a probe on; give more texts")
-        mean = total / count
-        variances, directions = torch.linalg.eigh(square / count - mean.mT @ mean)
-        largest = variances.amax(-1, keepdim=True)
-        scale = torch.where(largest > 0, variances.clamp(min=FLOOR * largest), 1.0).rsqrt()
-        return cls(mean.to(first.dtype) + first, (directions * scale[:, None]).to(first.dtype), count)
-
-    def fold(self, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the weight and bias that act on raw activations as the given ones do on whitened activations."""
-        folded = self.matrix @ weight
-        return folded, bias - self.mean @ folded

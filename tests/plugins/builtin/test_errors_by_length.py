@@ -1,16 +1,10 @@
-"""Numbers of errors by length against texts whose errors can be counted by hand."""
-
-import json
-from pathlib import Path
+"""Numbers of errors by length, for texts whose errors can be counted by hand."""
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from handmade import leave_letters_alone, reader
 from tiny import tiny
-from workbench import save_checkpoint, save_texts
 
-from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.errors_by_length import ErrorsByLength
@@ -19,45 +13,62 @@ from alice.plugins.conformance import tiny_texts
 from alice.plugins.reproduce import paper
 from alice.text.alphabet import LETTERS
 
+TEXTS = ["ACAC", "BACACACA", "BBBACACA", "ACDEFGHIJB" * 13]
+"""Texts of 4, 8, 8 and 130 characters, with 0, 1, 3 and 13 times the letter B."""
+SHORT = 100 * (0 + 1 / 8 + 3 / 8) / 3
 
-@pytest.fixture
-def result(monkeypatch):
-    """One text of 4 characters without a B, two of 8 with one and with three, one of 130 with 13."""
-    leave_letters_alone(monkeypatch)
-    texts = ["ACAC", "BACACACA", "BBBACACA", "ACDEFGHIJB" * 13]
-    return ErrorsByLength().run(RunContext.open(reader(B="A"), data=texts, split="all"))
+
+@pytest.fixture(scope="module")
+def result():
+    """The texts read by a model that reads B as A."""
+    with pytest.MonkeyPatch.context() as patch:
+        leave_letters_alone(patch)
+        return ErrorsByLength().run(RunContext.open(reader(B="A"), data=TEXTS, split="all"))
 
 
 def test_the_figure_counts_texts_by_length_and_errors(result):
-    rows = [row for row in result.figures["errors"].data.rows if row[3]]
-    assert rows == [
+    figure = result.figure("errors", model="base")
+    assert [row for row in figure.data.rows if row[3]] == [
         (0, 4, "0 errors", 1, 1),
         (5, 9, "1", 1, 2),
         (5, 9, "3-5", 1, 2),
         (130, 134, "11-20", 1, 1),
     ]
-    drawn = {trace.name: dict(zip(trace.x, trace.y, strict=True)) for trace in result.figures["errors"].figure.data}
+    drawn = {trace.name: dict(zip(trace.x, trace.y, strict=True)) for trace in figure.figure.data}
     assert drawn["0 errors"] == {2.5: 1, 7.5: 0, 132.5: 0}
     assert drawn["1"][7.5] == drawn["3-5"][7.5] == 0.5
     assert sum(shares[7.5] for shares in drawn.values()) == 1
 
 
-def test_the_tables_have_means_beside_the_papers(result):
-    short = 100 * (0 + 1 / 8 + 3 / 8) / 3
-    assert result.metrics["SER <128, %"] == pytest.approx(short)
-    assert result.metrics["SER >=128, %"] == pytest.approx(10)
-    assert result.metrics["texts without an error, %"] == 25
-    by_length = {row[0]: row for row in result.tables["by-length"].rows}
-    assert by_length["[0,32)"][1:3] == (3, pytest.approx(short))
-    assert by_length["[0,32)"][4] == pytest.approx(100 / 8)
-    assert by_length["[0,32)"][8] == pytest.approx(100 / 3)
-    assert by_length["[0,32)"][7] == str(paper.MEDIAN_SER["base"][0])
-    assert list(by_length) == ["[0,32)", "[128,256)", "<128", ">=128", "all"]
-    solvers = {row[0]: row for row in result.tables["short-and-long"].rows}
-    assert len(solvers) == 1 + len(paper.MEAN_SER) + len(paper.OTHER_SOLVERS)
-    assert solvers["ALICE base, 85M"][1:] == ("the paper", 1.09, 0.07, 0.06, 0.01)
-    assert solvers["Beam + 6-gram (Nuhn et al. 2013)"][2:] == (22.0, None, 0.0, None)
-    assert solvers["base"][2] == pytest.approx(short)
+def test_metrics_and_arrays_are_in_percent(result):
+    assert result.headline_metric().name == "ser"
+    assert result.metric("ser", model="base").value == pytest.approx((3 * SHORT + 10) / 4)
+    assert result.metric("ser-short").value == pytest.approx(SHORT)
+    assert result.metric("ser-short").error > 0
+    assert (result.metric("ser-long").value, result.metric("ser-long").error) == (pytest.approx(10), None)
+    assert result.metric("texts-without-error").value == 25
+    assert result.metric("texts").value == 4
+    assert result.array("lengths", model="base").tolist() == [4, 8, 8, 130]
+    assert result.array("errors", model="base").tolist() == [0, 1, 3, 13]
+    assert result.array("ser", model="base") == pytest.approx([0, 12.5, 37.5, 10])
+
+
+def test_the_tables_have_our_figures_and_the_papers(result):
+    rows = {row["length"]: row for row in result.tables["by-length"].records(model="base")}
+    assert list(rows) == ["[0,32)", "[128,256)", "<128", ">=128", "all"]
+    first, printed = rows["[0,32)"], paper.MEDIAN_SER["base"][0]
+    assert (first["texts"], first["ser"], first["median"]) == (3, pytest.approx(SHORT), pytest.approx(12.5))
+    assert first["solved"] == pytest.approx(100 / 3)
+    assert (first["paper_median"], first["paper_high"]) == (printed.median, printed.high)
+    assert rows["all"]["paper_median"] is None
+    (measured,) = result.tables["short-and-long"].records(source="measured")
+    assert (measured["solver"], measured["kind"], measured["texts"]) == ("base", "model", 4)
+    assert (measured["ser_short"], measured["ser_long_error"]) == (pytest.approx(SHORT), None)
+    theirs = result.tables["short-and-long"].records(source="paper")
+    assert len(theirs) == len(paper.MEAN_SER) + len(paper.OTHER_SOLVERS)
+    assert list(theirs[0].values()) == ["ALICE base, 85M", "model", "paper", None, 1.09, 0.07, 0.06, 0.01]
+    (beam,) = result.tables["short-and-long"].records(solver=paper.NUHN)
+    assert (beam["kind"], beam["ser_short"], beam["ser_short_error"], beam["ser_long"]) == ("solver", 22.0, None, 0.0)
 
 
 def test_groups_and_bins_cover_everything():
@@ -76,48 +87,51 @@ def test_groups_and_bins_cover_everything():
 def test_without_long_texts_their_cells_are_empty(monkeypatch):
     leave_letters_alone(monkeypatch)
     result = ErrorsByLength().run(RunContext.open(reader(), data=["SHORT"], split="all"))
-    assert "SER >=128, %" not in result.metrics
-    assert result.tables["short-and-long"].rows[0][2:] == (0.0, None, None, None)  # one text has no standard error
-    assert "SER <128, standard error" not in result.metrics
-    assert "0.00 % in texts of <128 characters and unknown" in result.summary
+    assert "ser-long" not in {metric.name for metric in result.metrics}
+    assert result.tables["short-and-long"].rows[0][4:] == (0.0, None, None, None)  # one text has no standard error
+    assert result.metric("ser-short").error is None
+    assert "0.00 % in texts of fewer than 128 characters and unknown" in result.summary
 
 
-def test_solvers_are_measured_on_the_same_texts_as_the_models_and_beside_them(monkeypatch):
+def test_models_and_solvers_are_compared_on_the_same_texts(monkeypatch):
     leave_letters_alone(monkeypatch)
     solvers = {"perfect": lambda setup: str, "base": lambda setup: lambda text: text.replace("A", "X")}
     solvers["broken"] = lambda setup: lambda text: text[1:]
-    texts = ["ACAC", "BACACACA", "BBBACACA", "ACDEFGHIJB" * 13]
-    ctx = RunContext.open(reader(B="A"), data=texts, split="all", solvers=solvers)
+    ctx = RunContext.open(reader(B="A"), data=TEXTS, split="all", solvers=solvers)
     result = ErrorsByLength(solver=("perfect", "base", "broken"), solver_texts=2).run(ctx)
-    table = result.tables["same-texts"]
-    assert list(table.columns[::2]) == ["length", "base", "perfect", "base (solver)"]
-    rows = {row[0]: row for row in table.rows}
-    assert list(rows) == ["[0,32)", "<128", "all"]
-    assert rows["all"][1] == 2
-    assert rows["all"][2::2] == (pytest.approx(100 / 16), 0, pytest.approx(100 * (2 / 4 + 4 / 8) / 2))
-    both = [row for row in result.tables["short-and-long"].rows if row[1] == "measured here, first 2"]
-    assert [row[0] for row in both] == ["base", "perfect", "base (solver)"]
-    assert "On the first 2 texts alone the mean SER is: base 6.25 %, perfect 0.00 %" in result.summary
-    assert result.caveats[0].startswith("broken is not here: the solver 'broken' answered 3 characters")
-    assert (result.metrics["SER of perfect, first 2, %"], result.metrics["SER of base, first 2, %"]) == (0, 6.25)
-    assert [trace.name for trace in result.figures["same-texts"].figure.data] == ["base", "perfect", "base (solver)"]
+    names, means = ["base", "perfect", "base (solver)"], [100 / 16, 0, 100 * (2 / 4 + 4 / 8) / 2]
+    assert [row["length"] for row in result.tables["same-texts"].records(model="perfect")] == ["[0,32)", "<128", "all"]
+    whole = result.tables["same-texts"].records(length="all")
+    assert [(row["model"], row["texts"]) for row in whole] == [(name, 2) for name in names]
+    assert [row["ser"] for row in whole] == pytest.approx(means)
+    first = result.tables["short-and-long"].records(source="measured-first")
+    assert [(row["solver"], row["kind"], row["texts"]) for row in first] == [
+        ("base", "model", 2),
+        ("perfect", "solver", 2),
+        ("base (solver)", "solver", 2),
+    ]
+    assert [result.metric("ser-same-texts", model=name).value for name in names] == pytest.approx(means)
+    assert result.array("ser-same-texts", model="base (solver)").tolist() == [50, 50]
+    assert "on the first 2 texts alone is: base 6.25 %, perfect 0.00 %" in result.summary
+    assert result.caveats[0].startswith("broken is left out: the solver 'broken' returned 3 characters")
+    assert [trace.name for trace in result.figure("same-texts").figure.data] == names
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_model_of_another_alphabet_is_said_to_have_other_texts(broken):
+def test_a_model_with_another_alphabet_is_left_out_of_the_comparison(broken):
     answer = (lambda text: text[1:]) if broken else str
     models = tiny("base"), tiny("bijective", symbols=LETTERS + " .")
     ctx = RunContext.open(*models, data=tiny_texts(4), split="all", solvers={"mine": lambda setup: answer})
     result = ErrorsByLength(solver=("mine",)).run(ctx)
-    told = any(caveat.startswith("bijective has another alphabet than base") for caveat in result.caveats)
-    assert told == ("same-texts" in result.tables) == (not broken)
+    said = any(caveat.startswith("bijective is left out of the comparison") for caveat in result.caveats)
+    assert said == ("same-texts" in result.tables) == (not broken)
 
 
-def test_without_solvers_the_report_is_of_the_models_alone(result):
-    # All texts of the fixture are the context's own, so that beam has none to learn from.
-    assert "beam is not here: no text of the training side is left" in result.caveats[0]
+def test_without_solvers_the_report_has_only_the_models(result):
+    # The context contains all texts, so none are left for the beam search to learn from.
+    assert "beam is left out: no text of the training split is left" in result.caveats[0]
     assert "same-texts" not in result.tables
-    assert "measured here, first" not in str(result.tables["short-and-long"].rows)
+    assert not result.tables["short-and-long"].records(source="measured-first")
 
 
 def test_an_unknown_solver_is_refused_before_anything_is_read(run_context):
@@ -126,28 +140,8 @@ def test_an_unknown_solver_is_refused_before_anything_is_read(run_context):
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"), [({"samples": 0}, "leaves no text"), ({"solver_texts": -1}, "no number of texts")]
+    ("options", "complaint"), [({"samples": 0}, "leaves no text"), ({"solver_texts": -1}, "is negative")]
 )
-def test_options_that_make_no_sense_are_refused(options, complaint):
+def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         ErrorsByLength(**options)
-
-
-def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(ErrorsByLength, solver_texts=3)
-
-
-def test_the_command_line_runs_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    save_checkpoint(tmp_path / "model")
-    save_texts(tmp_path / "texts.txt")
-    arguments = ["--ckpt", "model", "--data", "texts.txt", "--split", "all", "--samples", "7"]
-    arguments += ["--solver", "hill-climbing", "--solver-texts", "3"]
-    done = CliRunner().invoke(main, ["run", "errors-by-length", *arguments])
-    assert done.exit_code == 0, done.output
-    folder = Path(done.stdout.splitlines()[-1]).parent
-    assert json.loads((folder / "result.json").read_text())["provenance"]["options"] == {
-        "samples": 7,
-        "solver": ["hill-climbing"],
-        "solver_texts": 3,
-    }

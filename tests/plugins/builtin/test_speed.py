@@ -1,24 +1,19 @@
-"""The speed analysis with a clock that the tests hold, so that every figure is known."""
+"""The speed analysis with a fake clock, so that every figure is known."""
 
 from itertools import count
 
-import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from tiny import tiny
-from workbench import save_checkpoint, save_texts
 
 from alice import timing
-from alice.cli import main
 from alice.errors import AliceError
 from alice.model import heads
 from alice.plugins import RunContext
 from alice.plugins.builtin.solver_runs import ciphertexts, solve_all
 from alice.plugins.builtin.speed import Speed
-from alice.plugins.builtin.speed.measure import Timing, read_once, time_models
+from alice.plugins.builtin.speed.measure import Timing, compare, read_once, time_models
 from alice.plugins.builtin.speed.report import cores_of, share_of, speeds_of
-from alice.plugins.builtin.speed.solvers import compare
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.reports.archive import fingerprint
 from alice.solving.evaluate import score
@@ -30,7 +25,7 @@ QUICK = {"rounds": 1, "classical": 2, "climbs": 1, "training_texts": 20}
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by a second whenever anybody looks at it; a thread has half a core meanwhile."""
+    """A clock that advances by a second on every reading, with half a second of CPU time."""
     ticks, half_ticks = count(), count()
     monkeypatch.setattr(timing, "now", lambda: float(next(ticks)))
     monkeypatch.setattr(timing, "processor_now", lambda: next(half_ticks) / 2)
@@ -49,7 +44,7 @@ def test_letters_per_second_are_letters_over_the_seconds_of_the_calls(clock, var
     for found in (one_by_one, batches):
         found.take_turn()
         found.take_turn()
-    # A call without an assignment looks at the clock twice: it takes one second.
+    # A call without an assignment reads the clock twice: it takes one second.
     assert speeds_of(one_by_one).median == letters_in(texts) / 7
     assert speeds_of(batches).median == letters_in(texts) / len(ctx.batches)
     assert one_by_one.last.characters == sum(map(len, texts))
@@ -57,7 +52,7 @@ def test_letters_per_second_are_letters_over_the_seconds_of_the_calls(clock, var
     assert cores_of(one_by_one) == 0.5
 
 
-def test_the_share_of_the_assignment_is_that_of_the_function_that_the_head_calls(clock, monkeypatch):
+def test_the_share_of_the_assignment_times_the_function_that_the_head_calls(clock, monkeypatch):
     calls = []
     assign = heads.assign
     monkeypatch.setattr(heads, "assign", lambda scores: calls.append(len(scores)) or assign(scores))
@@ -69,7 +64,7 @@ def test_the_share_of_the_assignment_is_that_of_the_function_that_the_head_calls
     assert calls == [1] * 5
 
 
-def test_the_assignment_and_the_threads_are_as_before_even_if_a_model_fails(monkeypatch):
+def test_assignment_and_threads_are_restored_even_if_a_model_fails(monkeypatch):
     model = tiny("bijective")
     before = heads.assign, torch.get_num_threads()
     monkeypatch.setattr(model, "forward", lambda *args, **kwargs: 1 / 0)
@@ -85,7 +80,7 @@ def test_one_text_at_a_time_and_batches_give_the_models_own_errors(model):
         assert sorted(read_once(ctx, single=single).errors) == pytest.approx(expected)
 
 
-def test_all_settings_take_turns_and_no_round_begins_when_the_time_is_up(clock, monkeypatch):
+def test_all_settings_take_turns_and_no_round_starts_after_the_time_limit(clock, monkeypatch):
     monkeypatch.setattr(timing, "cores", lambda: 2)
     turns = []
     monkeypatch.setattr(
@@ -106,11 +101,11 @@ def test_a_round_that_would_take_too_long_has_fewer_texts(clock):
     whole, part, least = (time_models(ctx, rounds=1, seconds=seconds) for seconds in (21, 10.5, 0))
     assert [len(found[0].last.errors) for found in (whole, part, least)] == [20, 10, 1]
     assert all(len(found[0].last.errors) == len(found[1].last.errors) for found in (whole, part, least))
-    told = Speed(rounds=1, seconds=0, classical=0).run(ctx).caveats[0]
-    assert told.startswith("The models read 1 of 20 texts")
+    caveat = Speed(rounds=1, seconds=0, classical=0).run(ctx).caveats[0]
+    assert caveat.startswith("The models read 1 of 20 texts")
 
 
-def test_a_solver_gets_no_further_text_when_its_time_is_up(clock):
+def test_a_solver_starts_no_text_after_its_time_limit(clock):
     texts = [("ABC D.", "XYZ W."), ("AB", "XY"), ("A", "X"), ("B", "Y")]
     whole = solve_all(lambda text: "XYZ Q."[: len(text)], texts, name="mine")
     assert whole.errors.tolist() == [1 / 6, 0, 0, 1]
@@ -120,7 +115,7 @@ def test_a_solver_gets_no_further_text_when_its_time_is_up(clock):
     assert len(short.errors) == 2
 
 
-def test_all_solvers_get_the_ciphertexts_of_the_context_in_order():
+def test_all_solvers_read_the_ciphertexts_of_the_context_in_order():
     texts = tiny_texts(6)
     ctx = RunContext.open(tiny("base"), data=texts, split="all")
     pairs = ciphertexts(ctx)
@@ -130,13 +125,13 @@ def test_all_solvers_get_the_ciphertexts_of_the_context_in_order():
     assert model.errors == pytest.approx(score(ctx.model, ctx.batches).errors)
 
 
-def test_a_solver_that_is_not_there_is_said_to_be_missing(monkeypatch):
+def test_the_comparison_names_the_solvers_that_are_missing(monkeypatch):
     monkeypatch.setattr("alice.solving.hill_climbing.has_subbreaker", lambda: False)
     ctx = tiny_context(tiny("base"), texts=2)
     found = compare(ctx, ctx, **NO_TIME)
     assert [one.kind for one in found.solved] == ["model"]
-    assert "beam is not here: no text of the training side is left" in found.missing[0]
-    assert "hill-climbing is not here: no text of the training side is left" in found.missing[1]
+    assert "beam is left out: no text of the training split is left" in found.missing[0]
+    assert "hill-climbing is left out: no text of the training split is left" in found.missing[1]
     assert "pip install 'alice-interp[solvers]'" in found.missing[2]
 
 
@@ -144,18 +139,40 @@ def test_a_model_of_another_alphabet_is_left_out_of_the_comparison():
     ctx = tiny_context(tiny("base"), tiny("bijective", symbols=LETTERS + " ."), texts=2)
     found = compare(ctx, ctx, **NO_TIME)
     assert [one.solver for one in found.solved if one.kind == "model"] == ["base"]
-    assert "bijective has another alphabet" in found.missing[0]
+    assert "bijective is left out of the comparison: its alphabet differs" in found.missing[0]
 
 
 def test_the_report_has_a_row_for_each_setting_and_solver(clock):
     result = Speed(samples=12, seconds=1000, **QUICK).run(tiny_context(tiny("base"), tiny("bijective"), texts=60))
-    assert [row[0] for row in result.tables["models"].rows] == ["base", "base", "bijective", "bijective"]
-    assert [row[7] for row in result.tables["models"].rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
-    assert [row[0] for row in result.tables["solvers"].rows][:4] == ["base", "bijective", "beam", "hill-climbing"]
-    assert [row[1] for row in result.tables["solvers"].rows][:4] == [None, None, 20, 20]
-    assert result.headline_metric()[0] == "letters/s of base, batches, 1 core"
-    assert any("one thread had only 0.50 of a core" in caveat for caveat in result.caveats)
-    assert "makes at most 1 climb a text" in result.tables["solvers"].caption
+    rows = result.tables["models"].records()
+    assert [row["model"] for row in rows] == ["base", "base", "bijective", "bijective"]
+    assert [row["assignment_share"] for row in rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
+    solvers = result.tables["solvers"].records()[:4]
+    assert [row["solver"] for row in solvers] == ["base", "bijective", "beam", "hill-climbing"]
+    assert [row["kind"] for row in solvers] == ["model", "model", "solver", "solver"]
+    assert [row["training_texts"] for row in solvers] == [None, None, 20, 20]
+    assert any("one thread got only 0.50 of a core" in caveat for caveat in result.caveats)
+    assert "make at most 1 climb per text" in result.tables["solvers"].caption
+
+
+def test_every_speed_has_a_name_for_its_setting(clock):
+    solvers = {"base": lambda setup: str, "mine": lambda setup: str}
+    ctx = RunContext.open(tiny("base"), tiny("bijective"), data=tiny_texts(8), split="all", solvers=solvers)
+    result = Speed(rounds=2, seconds=1e6, classical=3).run(ctx)
+    assert result.headline_metric().name == "letters-per-second-batched"
+    for row, name in zip(result.tables["models"].records(model="base"), ("single", "batched"), strict=True):
+        metric = result.metric(f"letters-per-second-{name}", model="base")
+        assert (metric.value, metric.interval) == (row["letters_per_second"], (row["low"], row["high"]))
+        assert str(metric).endswith("letters/s")
+    assert result.metric("assignment-share").model == "bijective"
+    same = {m.model: m.value for m in result.metrics if m.name == "letters-per-second-same-texts"}
+    assert same == {row["solver"]: row["letters_per_second"] for row in result.tables["solvers"].records()}
+    assert list(same) == ["base", "bijective", "base (solver)", "mine"]
+    assert result.array("seconds", model="base").shape == (2, 2)
+    assert (
+        result.array("ser-same-texts", model="mine").shape == result.array("seconds-same-texts", "mine").shape == (3,)
+    )
+    assert (result.metric("texts").value, result.metric("rounds").value) == (8, 2)
 
 
 def test_texts_can_be_joined_to_ciphers_of_one_length(clock):
@@ -163,10 +180,9 @@ def test_texts_can_be_joined_to_ciphers_of_one_length(clock):
         tiny_context(tiny("base"), texts=24)
     )
     whole = " ".join(tiny_texts(24))
-    assert result.metrics["texts"] == len(whole) // 100
+    assert result.metric("texts").value == len(whole) // 100
     assert set(result.tables) == {"models", "paper"}
-    batch = result.tables["models"].rows[1][1]
-    assert batch == pytest.approx(len(whole) // 100)  # all of one length, so all in one batch
+    assert result.tables["models"].records()[1]["texts_per_call"] == len(whole) // 100  # one batch for one length
 
 
 def test_a_length_that_a_model_cannot_read_is_refused(run_context):
@@ -180,34 +196,23 @@ def test_a_length_that_a_model_cannot_read_is_refused(run_context):
         ({"samples": 0}, "samples=0 leaves nothing"),
         ({"rounds": 0}, "rounds=0 leaves nothing"),
         ({"training_texts": 0}, "training_texts=0 leaves nothing"),
-        ({"seconds": -1.0}, "no time"),
-        ({"seconds": float("nan")}, "no time"),
+        ({"seconds": -1.0}, "not a time limit"),
+        ({"seconds": float("nan")}, "not a time limit"),
         ({"length": 0}, "length=0 leaves no text"),
-        ({"classical": -1}, "no number of texts"),
+        ({"classical": -1}, "is negative"),
         ({"climbs": 0}, "out of range"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         Speed(**options)
 
 
-def test_but_for_the_clock_it_keeps_the_rules_of_an_analysis(clock, check_analysis):
+def test_with_a_fake_clock_it_keeps_the_rules_of_an_analysis(clock, check_analysis):
     check_analysis(Speed, variants=("bijective",), rounds=1, seconds=1e6, classical=0)
 
 
-def test_but_for_the_clock_two_runs_with_solvers_are_alike(clock):
+def test_with_a_fake_clock_two_runs_with_solvers_are_identical(clock):
     ctx = tiny_context(tiny("bijective"), texts=30)
     first, second = (fingerprint(Speed(samples=5, **QUICK).run(ctx)) for _ in range(2))
     assert first == second
-
-
-def test_it_runs_from_the_command_line(tmp_path):
-    save_checkpoint(tmp_path / "model")
-    file = save_texts(tmp_path / "texts.txt", 40)
-    options = ("--ckpt", tmp_path / "model", "--data", file, "--split", "all", "--out", tmp_path / "runs")
-    few = ("--samples", 4, "--rounds", 2, "--classical", 1, "--climbs", 1)
-    result = CliRunner().invoke(main, [str(word) for word in ("run", "speed", *options, *few)])
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("letters/s, batches, 1 core: ")
-    assert np.isfinite(float(result.stdout.partition(": ")[2].split()[0].replace(",", "")))

@@ -107,5 +107,5 @@ def test_slips_are_outvoted_and_gaps_passed_over():
 
 
 def test_a_foreign_plaintext_is_refused():
-    with pytest.raises(AliceError, match="no word of the plaintext fits"):
+    with pytest.raises(AliceError, match="no word of the plaintext matches"):
         align(transcription("11 22"), ["ABC"])
