@@ -1,4 +1,4 @@
-"""Programs that are interrupted, for tests."""
+"""Starts programs and interrupts them, for tests."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def interrupt(place: Path, arguments: list[str], ready: str) -> tuple[int, str]:
-    """Start a program, interrupt it once it has said that it is ready, and return what it says after that."""
+    """Start a program, send SIGINT once it prints `ready`, and return its exit code and what it prints after that."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         [sys.executable, *arguments], cwd=place, env=environment, text=True, stdout=subprocess.DEVNULL,

@@ -115,7 +115,7 @@ def test_a_type_that_cannot_be_an_option_is_named(hint):
 
 
 def options_below(command, path="alice-interp"):
-    """Yield every option of a command and of those below it."""
+    """Yield every option of a command and of its subcommands."""
     yield from ((f"{path} --{option.name}", option) for option in command.params)
     if isinstance(command, click.Group):
         ctx = click.Context(command)
@@ -123,7 +123,7 @@ def options_below(command, path="alice-interp"):
             yield from options_below(command.get_command(ctx, name), f"{path} {name}")
 
 
-def test_no_command_takes_a_number_that_no_machine_can_count_to():
+def test_no_command_takes_a_number_above_31_bits():
     whole = {
         name: option
         for name, option in options_below(main)
