@@ -1,5 +1,6 @@
 """Sets up a training (folder, data, precision, processes) and carries it out."""
 
+import atexit
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -79,15 +80,23 @@ def train(
 
 
 def _end(accelerator: Accelerator) -> None:
-    """End the trackers and the process group, in all processes together.
+    """End the trackers; the processes stay connected until the program ends, for the next training of a sweep."""
+    accelerator.wait_for_everyone()
+    for tracker in accelerator.trackers:
+        tracker.finish()
+    if accelerator.num_processes > 1:
+        atexit.unregister(_disconnect)
+        atexit.register(_disconnect)
+
+
+def _disconnect() -> None:
+    """Close the process group.
 
     The threads that exchanged gradients free their tensors a little later and need the Python interpreter for that;
     they would abort a program that has already ended.
     """
-    accelerator.wait_for_everyone()
-    if accelerator.num_processes > 1:
-        time.sleep(SECONDS_TO_SETTLE)
-    accelerator.end_training()
+    time.sleep(SECONDS_TO_SETTLE)
+    PartialState().destroy_process_group()
 
 
 def _trainer(

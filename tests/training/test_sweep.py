@@ -1,89 +1,78 @@
-"""A sweep: what was interrupted goes on, what is finished is left alone, what is something else is refused."""
+"""A sweep resumes what was interrupted, skips what is finished and refuses what was started with other settings."""
 
 from dataclasses import replace
 
 import pytest
-import torch
-from safetensors.torch import load_file
-from training_runs import carry_out, small_run, write_corpus
+from trainings import carry_out, same_weights, small_training
 
 from alice.errors import AliceError
-from alice.training import log as metrics_log
 from alice.training import sweep
-from alice.training.folder import Run
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt")
+from alice.training.folder import Training, read_metrics
 
 
 def pools(folder, corpus, **changes):
-    """Two runs that differ in their pool of keys."""
+    """Two trainings that differ in their key pool."""
     changes = {"steps": 8, "log_every": 1, "eval_every": 4, "eval_texts": 4, **changes}
     return [
-        small_run(folder / name, corpus, cipher_pool=size, **changes)
+        small_training(folder / name, corpus, cipher_pool=size, **changes)
         for name, size in (("pool-3", 3), ("pool-all", None))
     ]
 
 
-def go(runs, *, given=(), stop_after=None):
-    """Carry out a sweep, stopping a step after so many in all; return what was said and whether all was done."""
+def go(trainings, *, given=(), stop_after=None):
+    """Carry out a sweep, stopping one step after `stop_after` in all; return what it said and whether all is done."""
     said, steps = [], []
 
-    def train(run, *, resume):
+    def train(training, *, resume):
         def stop():
             return stop_after is not None and len(steps) >= stop_after
 
-        return carry_out(run, resume=resume, report=lambda row: steps.append(row) if "loss" in row else None, stop=stop)
+        return carry_out(
+            training, resume=resume, report=lambda row: steps.append(row) if "loss" in row else None, stop=stop
+        )
 
-    done = sweep.carry_out(sweep.plan(runs, given), train, say=said.append)
+    done = sweep.carry_out(sweep.plan(trainings, given), train, say=said.append)
     return said, done
 
 
-def same(left, right):
-    a, b = (load_file(folder / "model.safetensors") for folder in (left, right))
-    return all(torch.equal(a[name], b[name]) for name in a)
-
-
 def rows(folder):
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in metrics_log.read(folder)]
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in read_metrics(folder)]
 
 
 def test_an_interrupted_sweep_ends_as_one_that_was_not(corpus, tmp_path):
     whole, broken = pools(tmp_path / "whole", corpus), pools(tmp_path / "broken", corpus)
     assert go(whole) == (["pool-3: starting", "pool-all: starting"], True)
     assert go(broken, stop_after=3) == (["pool-3: starting"], False)
-    assert go(broken, stop_after=7) == (["pool-3: going on from step 4", "pool-all: starting"], False)
-    assert go(broken) == (["pool-3: finished, 8 steps", "pool-all: going on from step 4"], True)
+    assert go(broken, stop_after=7) == (["pool-3: resuming at step 4", "pool-all: starting"], False)
+    assert go(broken) == (["pool-3: finished, 8 steps", "pool-all: resuming at step 4"], True)
     for left, right in zip(whole, broken, strict=True):
-        assert same(left.folder, right.folder)
+        assert same_weights(left.folder, right.folder)
         assert rows(left.folder) == rows(right.folder)
 
 
 def test_what_is_finished_is_not_touched(corpus, tmp_path):
-    runs = pools(tmp_path, corpus)
-    go(runs)
+    trainings = pools(tmp_path, corpus)
+    go(trainings)
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()}
-    assert go(runs, stop_after=0) == (["pool-3: finished, 8 steps", "pool-all: finished, 8 steps"], True)
+    assert go(trainings, stop_after=0) == (["pool-3: finished, 8 steps", "pool-all: finished, 8 steps"], True)
     assert before == {
         path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.rglob("*") if path.is_file()
     }
 
 
-def test_a_larger_budget_goes_on_with_everything_and_a_smaller_one_with_nothing(corpus, tmp_path):
+def test_a_larger_budget_resumes_everything_and_a_smaller_one_nothing(corpus, tmp_path):
     go(pools(tmp_path, corpus))
-    said = ["pool-3: going on from step 8", "pool-all: going on from step 8"]
+    said = ["pool-3: resuming at step 8", "pool-all: resuming at step 8"]
     assert go(pools(tmp_path, corpus, steps=10), given=["steps"]) == (said, True)
-    assert [rows(run.folder)[-1]["step"] for run in pools(tmp_path, corpus)] == [10, 10]
+    assert [rows(training.folder)[-1]["step"] for training in pools(tmp_path, corpus)] == [10, 10]
     said = ["pool-3: finished, 10 steps", "pool-all: finished, 10 steps"]
     assert go(pools(tmp_path, corpus, steps=4), given=["steps"]) == (said, True)
 
 
-def test_a_run_that_died_before_its_first_checkpoint_starts_over(corpus, tmp_path):
-    runs = pools(tmp_path, corpus)
-    runs[0].describe()
-    assert go(runs) == (["pool-3: going on from step 0", "pool-all: starting"], True)
+def test_a_training_killed_before_its_first_checkpoint_starts_over(corpus, tmp_path):
+    trainings = pools(tmp_path, corpus)
+    trainings[0].describe()
+    assert go(trainings) == (["pool-3: resuming at step 0", "pool-all: starting"], True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +84,7 @@ def test_a_run_that_died_before_its_first_checkpoint_starts_over(corpus, tmp_pat
         ({"model": {"d_mlp": 32}}, "was started with another model"),
     ],
 )
-def test_a_run_that_was_begun_as_something_else_is_refused_before_any_trains(corpus, tmp_path, change, complaint):
+def test_a_training_started_with_other_settings_is_refused_before_any_trains(corpus, tmp_path, change, complaint):
     first, second = pools(tmp_path, corpus)
     go([first])
     other = replace(first, data=change.get("data", first.data))
@@ -106,36 +95,35 @@ def test_a_run_that_was_begun_as_something_else_is_refused_before_any_trains(cor
     assert not second.folder.exists()
 
 
-def test_what_bears_on_measuring_only_changes_when_it_is_given(corpus, tmp_path):
-    runs = pools(tmp_path, corpus)
-    go(runs, stop_after=2)
-    wanted = [replace(run, recipe=replace(run.recipe, eval_every=2, precision="auto")) for run in runs]
-    kept, changed = (sweep.plan(wanted, given)[0].run.recipe for given in ([], ["eval_every"]))
+def test_how_often_to_measure_changes_only_when_it_is_given(corpus, tmp_path):
+    trainings = pools(tmp_path, corpus)
+    go(trainings, stop_after=2)
+    wanted = [replace(one, recipe=replace(one.recipe, eval_every=2, precision="auto")) for one in trainings]
+    kept, changed = (sweep.plan(wanted, given)[0].training.recipe for given in ([], ["eval_every"]))
     assert (kept.eval_every, kept.precision) == (4, "fp32")
     assert (changed.eval_every, changed.precision) == (2, "fp32")
 
 
-def test_one_run_that_fails_does_not_stop_the_others(corpus, tmp_path):
-    def train(run, *, resume):
-        if run.folder.name == "pool-3":
+def test_one_training_that_fails_does_not_stop_the_others(corpus, tmp_path):
+    def train(training, *, resume):
+        if training.folder.name == "pool-3":
             raise AliceError("the loss became nan")
-        return carry_out(run, resume=resume)
+        return carry_out(training, resume=resume)
 
-    runs = pools(tmp_path, corpus)
-    with pytest.raises(AliceError, match=r"1 of 2 runs failed: pool-3 \(the loss became nan\)"):
-        sweep.carry_out(sweep.plan(runs, ()), train)
-    assert rows(runs[1].folder)[-1]["step"] == 8
+    trainings = pools(tmp_path, corpus)
+    with pytest.raises(AliceError, match=r"1 of 2 trainings failed: pool-3 \(the loss became nan\)"):
+        sweep.carry_out(sweep.plan(trainings, ()), train)
+    assert rows(trainings[1].folder)[-1]["step"] == 8
 
 
-def test_the_first_run_settles_the_precision_of_all(corpus, tmp_path):
+def test_the_first_training_decides_the_precision_of_all(corpus, tmp_path):
     trained = []
 
-    def train(run, *, resume):
-        trained.append(run.recipe.precision)
-        settled = replace(run, recipe=replace(run.recipe, precision="fp32"))
-        settled.describe()
+    def train(training, *, resume):
+        trained.append(training.recipe.precision)
+        replace(training, recipe=replace(training.recipe, precision="fp32")).describe()
         return True
 
     sweep.carry_out(sweep.plan(pools(tmp_path, corpus, precision="auto"), ()), train)
     assert trained == ["auto", "fp32"]
-    assert Run.open(tmp_path / "pool-all", {}).recipe.precision == "fp32"
+    assert Training.open(tmp_path / "pool-all", {}).recipe.precision == "fp32"

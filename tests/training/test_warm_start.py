@@ -1,4 +1,4 @@
-"""A new model takes over what it has in common with another, and only that."""
+"""A new model takes the weights that it shares with another one, and only those."""
 
 import pytest
 import torch
@@ -14,24 +14,24 @@ def save(folder, variant, **changes):
     model = tiny(variant, **changes)
     with torch.no_grad():
         for weight in model.parameters():
-            weight.add_(1)  # so that none is what a new model of the same seed has
+            weight.add_(1)  # so that they differ from a new model with the same seed
     model.save_pretrained(folder)
     return model.state_dict()
 
 
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
-def test_a_model_of_the_same_variant_takes_over_everything(variant, tmp_path):
+def test_a_model_of_the_same_variant_takes_everything(variant, tmp_path):
     given = save(tmp_path, variant)
     model = tiny(variant)
     assert start_from(model, str(tmp_path)) == f"starting from the weights of {tmp_path}"
     assert all(torch.equal(tensor, given[name]) for name, tensor in model.state_dict().items())
 
 
-def test_a_bijective_model_takes_the_backbone_of_base_and_aims_its_queries_anew(tmp_path):
+def test_a_bijective_model_takes_the_backbone_of_base_and_computes_its_queries_from_the_embedding(tmp_path):
     given = save(tmp_path, "base")
     model = tiny("bijective")
-    told = start_from(model, str(tmp_path))
-    assert told.endswith("(base); new in this model: head.query")
+    line = start_from(model, str(tmp_path))
+    assert line.endswith("(base); new in this model: head.query")
     now = model.state_dict()
     assert all(torch.equal(now[name], tensor) for name, tensor in given.items())
     embedding = given["embed.weight"]
@@ -61,8 +61,8 @@ def test_a_model_of_fewer_symbols_takes_the_rows_of_its_own(variant, tmp_path):
     given = save(tmp_path, variant)
     old, symbols = Alphabet(), " ZYXWVUTSRQPONMLKJIHGFEDCBA"  # in another order, too
     model = tiny(variant, symbols=symbols)
-    told = start_from(model, str(tmp_path))
-    assert told == f"starting from the weights of {tmp_path}, of whose 36 symbols it takes 27"
+    line = start_from(model, str(tmp_path))
+    assert line == f"starting from the weights of {tmp_path}, taking 27 of its 36 symbols"
     rows = {name: tensor for name, tensor in given.items() if tensor.shape[0] == old.size}
     assert {"head.unembed.weight", "head.unembed.bias"} < rows.keys()
     now = model.state_dict()

@@ -1,13 +1,13 @@
 import pytest
 
 from alice.errors import AliceError
-from alice.training.recipe import Recipe
-from alice.training.schedule import factor
+from alice.training.recipe import Recipe, rate_factor
 
 
 def curve(schedule, steps=100, warmup=10, decay=0.5):
     return [
-        factor(schedule, step=s, progress=s / steps, warmup_steps=warmup, decay_share=decay) for s in range(steps + 1)
+        rate_factor(schedule, step=s, progress=s / steps, warmup_steps=warmup, decay_share=decay)
+        for s in range(steps + 1)
     ]
 
 
@@ -17,7 +17,7 @@ def test_constant_stays_after_the_warm_up():
     assert set(rates[10:]) == {1.0}
 
 
-def test_wsd_is_stable_then_decays_to_nothing_just_when_the_budget_ends():
+def test_wsd_is_stable_then_decays_to_zero_when_the_budget_ends():
     rates = curve("wsd")
     assert set(rates[10:51]) == {1.0}
     assert rates[75] == pytest.approx(0.5)
@@ -25,7 +25,7 @@ def test_wsd_is_stable_then_decays_to_nothing_just_when_the_budget_ends():
     assert rates[100] == 0.0
 
 
-def test_cosine_is_half_way_down_in_the_middle_and_ends_at_nothing():
+def test_cosine_is_half_way_down_in_the_middle_and_ends_at_zero():
     rates = curve("cosine", warmup=0)
     assert rates[0] == 1.0
     assert rates[50] == pytest.approx(0.5)
@@ -53,18 +53,16 @@ def test_progress_counts_steps_or_time():
         ({"steps": 5, "warmup_steps": -5}, "warmup_steps=-5 must be 0 or more"),
         ({"steps": 5, "seed": -1}, "seed=-1 must be 0 or more"),
         ({"steps": 5, "lr": float("nan")}, "lr=nan must be greater than 0"),
+        ({"steps": 10**10}, "steps=10000000000 is too large"),
     ],
 )
-def test_a_recipe_that_makes_no_sense_is_refused(fields, complaint):
+def test_an_invalid_recipe_is_refused(fields, complaint):
     with pytest.raises(AliceError, match=complaint):
         Recipe(**fields)
 
 
-def test_a_recipe_from_a_file_refuses_unknown_keys():
-    with pytest.raises(AliceError, match=r"run.json: unknown key 'stpes'; did you mean 'steps'"):
-        Recipe.from_dict({"stpes": 3}, where="run.json")
-
-
-def test_a_recipe_from_a_file_refuses_wrong_types():
+def test_a_recipe_from_a_file_refuses_unknown_keys_and_wrong_types():
+    with pytest.raises(AliceError, match=r"training.json: unknown key 'stpes'; did you mean 'steps'"):
+        Recipe.from_dict({"stpes": 3}, where="training.json")
     with pytest.raises(AliceError, match="a value has the wrong type"):
-        Recipe.from_dict({"steps": "many"}, where="run.json")
+        Recipe.from_dict({"steps": "many"}, where="training.json")
