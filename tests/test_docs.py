@@ -68,4 +68,4 @@ def test_the_analysis_of_the_guide_runs_as_it_stands(tmp_path, monkeypatch):
     arguments = ("run", "depth", "--plugin", "depth.py", "--ckpt", "model", "--data", "texts.txt", "--split", "all")
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("largest: ")
+    assert result.stdout.startswith("largest norm: ")

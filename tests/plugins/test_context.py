@@ -10,7 +10,11 @@ from workbench import save_checkpoint, save_texts
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.reports.result import model_slug
 from alice.text.alphabet import LETTERS
+from alice.text.batches import text_keys
+from alice.text.cipher import key_pool
+from alice.text.split import is_test
 
 
 def ciphertexts(ctx):
@@ -44,15 +48,12 @@ def test_the_key_of_a_text_does_not_depend_on_the_others(tiny_alice):
     assert len({tuple(key) for key in every.values()}) == 200
     for count in (1, 7, 130):
         assert keys(ctx.sample(count)) == {number: every[number] for number in range(count)}
-    from alice.text.cipher import key_pool
+    assert list(every.values()) == [text_keys(200, ctx.seed)[number].tolist() for number in every]
+    assert every[0] != key_pool(1, ctx.seed)[0].tolist()  # nor is it in the key pool of a training with this seed
 
-    assert every[0] != key_pool(1, ctx.seed)[0].tolist()  # nor is it one that a training with this seed knows
 
-
-def test_only_the_test_side_is_read_unless_asked(tiny_alice):
+def test_only_the_test_split_is_read_by_default(tiny_alice):
     texts = tiny_texts(400)
-    from alice.text.split import is_test
-
     held_out = [text for text in texts if is_test(text)]
     assert 1 <= len(held_out) < 40
     ctx = RunContext.open(tiny_alice, data=texts)
@@ -69,7 +70,7 @@ def test_a_sample_is_the_first_texts_and_never_grows(tiny_alice):
         ctx.sample(0)
 
 
-def test_texts_are_read_only_as_far_as_they_are_wanted(tiny_alice):
+def test_only_as_many_texts_are_read_as_are_needed(tiny_alice):
     taken = []
     ctx = tiny_context(tiny_alice, texts=20)
     ctx.texts.pool._open = lambda: (taken.append(text) or text for text in tiny_texts(20))
@@ -97,11 +98,19 @@ def test_a_source_that_fails_in_the_middle_does_not_seem_to_end_there(tiny_alice
     assert len(ciphertexts(ctx)) == 20
 
 
-def test_texts_that_the_model_cannot_read_are_left_out_and_no_text_at_all_is_an_error(tiny_alice):
+def test_texts_that_the_model_cannot_read_are_left_out_and_having_none_is_an_error(tiny_alice):
     ctx = RunContext.open(tiny_alice, data=["A" * 400, "SHORT"], split="all")
     assert len(ciphertexts(ctx)) == 1
-    with pytest.raises(AliceError, match="no text that this model can read on its test side; --split all"):
+    with pytest.raises(AliceError, match="no text that this model can read in its test split; --split all"):
         _ = RunContext.open(tiny_alice, data=[], split="test").batches
+
+
+def test_names_of_models_are_distinct_also_in_the_keys_of_a_result(tiny_alice, tmp_path):
+    folders = [save_checkpoint(tmp_path / place) for place in ("a/x y", "b/x-y", "c/x y", "d/x-y-1", "e/" + "z" * 60)]
+    folders.append(save_checkpoint(tmp_path / "f" / ("q" + "z" * 60)))
+    names = [one.checkpoint for one in RunContext.open(*folders, data=["A TEXT"], split="all").each]
+    assert names[:4] == ["x y (2)", "x-y (3)", "x y (4)", "x-y-1"]
+    assert len({model_slug(name) for name in names}) == len(names)
 
 
 def test_several_models_share_texts_and_have_names_of_their_own(tiny_alice):
@@ -122,13 +131,13 @@ def test_models_of_other_alphabets_and_lengths_get_texts_they_can_read(tiny_alic
     assert [len(ciphertexts(one)) for one in ctx.each] == [1, 1]
 
 
-def test_the_generator_starts_anew_at_each_use(tiny_alice):
+def test_the_generator_starts_again_at_each_use(tiny_alice):
     ctx = tiny_context(tiny_alice, texts=5)
     assert ctx.rng.integers(1000, size=5).tolist() == np.random.default_rng(0).integers(1000, size=5).tolist()
     assert ctx.rng.random() == ctx.rng.random()
 
 
-def test_progress_passes_everything_on_and_knows_the_number(tiny_alice):
+def test_progress_yields_every_item_and_knows_how_many_there_are(tiny_alice):
     seen = []
 
     def tracker(items, label, *, total=None):
@@ -143,7 +152,7 @@ def test_progress_passes_everything_on_and_knows_the_number(tiny_alice):
 
 
 def test_a_context_without_a_model_says_so():
-    with pytest.raises(AliceError, match="reads no checkpoint, so it has no model"):
+    with pytest.raises(AliceError, match="reads no checkpoint, so there is no model"):
         _ = RunContext().model
     with pytest.raises(AliceError, match="has no texts"):
         RunContext().sample(3)

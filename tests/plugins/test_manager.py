@@ -75,12 +75,12 @@ def test_the_files_of_a_folder_are_loaded_but_not_the_private_ones(tmp_path):
     assert plugins.find("one")[1].origin == "folder"
 
 
-def test_a_folder_that_is_none_is_reported(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path / "nowhere")}).broken
     assert "which is not a folder" in plugin.error
 
 
-def test_a_folder_of_a_user_who_is_not_there_is_reported():
+def test_a_folder_of_an_unknown_user_is_reported():
     (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": "~nosuch/x"}).broken
     assert "names ~nosuch/x, which is not a folder" in plugin.error
 
@@ -132,7 +132,7 @@ def test_a_name_in_the_limit_that_is_not_installed_is_reported():
         ("import no_such_module_at_all", "ModuleNotFoundError: No module named 'no_such_module_at_all'"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("raise ValueError('two\\nlines')", "ValueError: two lines"),
-        ("alice_interp_api = 99", "written for version 99 of the plugin interface, but this is version 1"),
+        ("alice_interp_api = 99", "written for version 99 of the plugin interface, but this is version 2"),
         (
             "from alice.plugins import hookimpl\n@hookimpl\ndef register_analysis(): return []",
             "unknown hook 'register_analysis'",
@@ -185,7 +185,7 @@ def test_a_broken_plugin_is_reported_in_one_line_and_the_others_stay(tmp_path, s
         (analysis('"""Doc."""\nname = "odd"\ncheckpoints = "two"\ndef run(self, ctx): ...'), "checkpoints='two'"),
     ],
 )
-def test_a_class_that_is_no_analysis_is_refused_with_what_is_missing(tmp_path, source, missing):
+def test_a_class_that_is_not_an_analysis_is_refused_with_what_is_wrong(tmp_path, source, missing):
     error = error_of(write_plugin(tmp_path / "odd.py", source=source))
     assert error.startswith("the analysis Odd ")
     assert missing in error
@@ -201,7 +201,7 @@ def test_a_clash_of_names_breaks_the_later_plugin_and_names_both(tmp_path):
     assert plugins.find("count")[1].name == "first"
 
 
-def test_nobody_takes_the_name_of_a_built_in(tmp_path):
+def test_a_plugin_cannot_take_the_name_of_a_built_in(tmp_path):
     plugins = load(write_plugin(tmp_path / "thief.py", name="early-exit"))
     assert "early_exit (built-in" in plugins.broken[0].error
     assert plugins.find("early-exit")[1].origin == "built-in"
@@ -217,7 +217,7 @@ def test_a_corpus_of_a_plugin_is_found_and_the_name_quotes_is_taken(tmp_path):
     assert "register the corpus 'quotes'" in plugins.broken[0].error
 
 
-def test_two_files_of_one_name_are_two_plugins(tmp_path):
+def test_two_files_with_the_same_name_are_two_plugins(tmp_path):
     (tmp_path / "sub").mkdir()
     files = write_plugin(tmp_path / "same.py", name="one"), write_plugin(tmp_path / "sub" / "same.py", name="two")
     assert {"one", "two"} <= load(*files).analyses.keys()
@@ -228,7 +228,7 @@ def test_what_a_plugin_prints_goes_to_stderr(tmp_path, capsys):
     assert capsys.readouterr() == ("", "hello\n")
 
 
-def test_nothing_is_kept_from_one_build_to_the_next(tmp_path):
+def test_a_build_keeps_nothing_from_the_one_before(tmp_path):
     load(write_plugin(tmp_path / "mine.py"))
     assert "count" not in load().analyses
 

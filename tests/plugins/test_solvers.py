@@ -1,4 +1,4 @@
-"""Solvers of plugins: they are found, asked, and told off in one sentence."""
+"""Solvers of plugins: they are found and used, and their errors become one sentence."""
 
 import json
 import subprocess
@@ -67,11 +67,11 @@ def test_solvers_must_come_as_a_dict_of_functions(tmp_path):
 @pytest.mark.parametrize(
     ("solvers", "complaint"),
     [
-        ({"mine": failing}, "solver 'mine' could not be made ready: ValueError: two lines"),
+        ({"mine": failing}, "solver 'mine' could not be opened: ValueError: two lines"),
         ({"mine": lambda setup: None}, "solver 'mine' is None, which cannot be called"),
         ({"mine": lambda setup: failing}, "solver 'mine' failed on 'ABC': ValueError: two lines"),
-        (answering("AB"), "solver 'mine' answered 2 characters to a ciphertext of 3 characters"),
-        (answering(None), "solver 'mine' answered None to a ciphertext of 3"),
+        (answering("AB"), "solver 'mine' returned 2 characters for a ciphertext of 3 characters"),
+        (answering(None), "solver 'mine' returned None for a ciphertext of 3"),
         ({"mien": failing}, "no solver 'mine'; did you mean 'mien'"),
         ({"zzz": failing}, "no solver 'mine'; there are zzz"),
     ],

@@ -269,7 +269,7 @@ def test_a_request_beyond_the_limit_is_refused_once_it_gets_there(ctx, cache, mo
     monkeypatch.setenv("ALICE_INTERP_CACHE_LIMIT", "30K")
     with pytest.raises(
         AliceError,
-        match=r"activations of 40 texts at 3 hook points need more than the limit of 30.0 KB; .* ALICE_INTERP_CACHE_LIMIT",
+        match=r"of 40 texts at 3 hook points need more than the limit of 30.0 KB; .* ALICE_INTERP_CACHE_LIMIT",
     ):
         list(ctx.store(*HOOKS))
     assert 0 < sum(path.stat().st_size for path in shards(cache)) < 40_000

@@ -1,4 +1,4 @@
-"""The kit for authors lets a good analysis pass and catches each way of being a bad one."""
+"""The kit for authors accepts a good analysis and catches each way of breaking a rule."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from alice.errors import AliceError
-from alice.plugins import Result, RunContext
+from alice.plugins import Metric, Result, RunContext
 from alice.plugins.testing import check_analysis
 
 EVERY_LAYER = "blocks.*.hook_resid_post"
@@ -26,7 +26,7 @@ class Good:
         total = 0.0
         for batch, cache in ctx.sample(self.samples).activations(EVERY_LAYER):
             total += float(cache["blocks.1.hook_resid_post"][batch.mask].sum())
-        return Result("Good", metrics={"total": total, "draw": ctx.rng.random()})
+        return Result("Good", metrics=[Metric("total", total, model=ctx.checkpoint), Metric("draw", ctx.rng.random())])
 
 
 def bad(run, **fields):
@@ -46,14 +46,14 @@ def test_a_good_analysis_passes_with_any_options(check_analysis):
     check_analysis(Good, side="right")
 
 
-def test_a_class_that_is_no_analysis_is_refused():
+def test_a_class_that_is_not_an_analysis_is_refused():
     with pytest.raises(AliceError, match="is not a frozen dataclass"):
         check_analysis(int)
 
 
 @pytest.mark.parametrize("draw", [np.random.random, torch.rand], ids=["numpy", "torch"])
-def test_randomness_from_elsewhere_is_caught_unless_the_runner_sets_it(draw):
-    cls = bad(lambda self, ctx: Result("Random", metrics={"draw": float(draw(1)[0])}))
+def test_randomness_from_global_generators_is_caught_unless_the_runner_seeds_them(draw):
+    cls = bad(lambda self, ctx: Result("Random", metrics=[Metric("draw", float(draw(1)[0]))]))
     if draw is torch.rand:
         check_analysis(cls, variants=("base",))
         return
@@ -61,13 +61,32 @@ def test_randomness_from_elsewhere_is_caught_unless_the_runner_sets_it(draw):
         check_analysis(cls, variants=("base",))
 
 
-def test_a_hook_left_behind_is_caught():
+@pytest.mark.parametrize("way", ["lens", "torch"])
+def test_a_hook_left_behind_is_caught(way):
     def run(self, ctx):
-        ctx.model.add_hook("hook_embed", lambda value, hook: value)
+        if way == "lens":
+            ctx.model.add_hook("hook_embed", lambda value, hook: value)
+        else:
+            ctx.model.ln_final.register_forward_hook(lambda module, inputs, output: None)
         return Result("Hooked")
 
-    with pytest.raises(AssertionError, match="it leaves a hook on hook_embed"):
+    with pytest.raises(AssertionError, match=f"it leaves a hook on {'hook_embed' if way == 'lens' else 'ln_final'}"):
         check_analysis(bad(run), variants=("base",))
+
+
+@pytest.mark.parametrize("fault", ["name", "model"])
+def test_a_metric_whose_name_depends_on_the_number_of_models_is_caught(fault):
+    def run(self, ctx):
+        several = len(ctx.each) > 1
+        name = f"ser-of-{ctx.checkpoint}" if fault == "name" and several else "ser"
+        return Result(
+            "Named", metrics=[Metric(name, 1.0, model="" if fault == "model" and several else ctx.checkpoint)]
+        )
+
+    cls = bad(run)
+    cls.checkpoints = "several"
+    with pytest.raises(AssertionError, match="metric 'ser' of base is missing when there are several models"):
+        check_analysis(cls, variants=("base", "bijective"))
 
 
 @pytest.mark.parametrize(
@@ -82,25 +101,25 @@ def test_a_hook_left_behind_is_caught():
 def test_keeping_the_activations_of_all_texts_is_caught(keep):
     def run(self, ctx):
         kept = [keep(cache) for _, cache in ctx.sample(self.samples).activations(EVERY_LAYER)]
-        return Result("Hoarder", metrics={"batches": len(kept)})
+        return Result("Hoarder", metrics=[Metric("batches", len(kept))])
 
-    with pytest.raises(AssertionError, match=r"memory grows by .* bytes a text"):
+    with pytest.raises(AssertionError, match=r"memory grows by .* bytes per text"):
         check_analysis(bad(run), variants=("base",))
 
 
 def test_keeping_what_the_store_gives_is_caught_and_nothing_is_left_in_the_users_cache(tmp_path, monkeypatch):
     def run(self, ctx):
         kept = [cache for _, cache in ctx.sample(self.samples).store(EVERY_LAYER)]
-        return Result("Hoarder", metrics={"batches": len(kept)})
+        return Result("Hoarder", metrics=[Metric("batches", len(kept))])
 
     monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "mine"))
-    with pytest.raises(AssertionError, match=r"memory grows by .* bytes a text"):
+    with pytest.raises(AssertionError, match=r"memory grows by .* bytes per text"):
         check_analysis(bad(run), variants=("base",))
     assert not (tmp_path / "mine").exists()
 
 
-def test_a_sparse_tensor_that_somebody_left_behind_does_no_harm():
-    left = torch.eye(3).to_sparse()  # it has no storage to measure
+def test_a_sparse_tensor_held_elsewhere_does_no_harm():
+    left = torch.eye(3).to_sparse()  # has no storage to measure
     check_analysis(Good, variants=("base",))
     assert left.is_sparse
 
@@ -138,7 +157,7 @@ def test_changed_weights_are_caught():
 def test_an_option_that_hides_how_memory_grows_is_caught():
     def run(self, ctx):
         kept = [cache for _, cache in ctx.sample(self.limit).activations(EVERY_LAYER)]
-        return Result("Hoarder", metrics={"batches": len(kept)})
+        return Result("Hoarder", metrics=[Metric("batches", len(kept))])
 
-    with pytest.raises(AssertionError, match=r"reads no more of 480 texts than of 120.*; name the option `samples`"):
+    with pytest.raises(AssertionError, match=r"reads no more of 480 texts than of 120.* `samples`"):
         check_analysis(bad(run, limit=(int, 50)), variants=("base",))

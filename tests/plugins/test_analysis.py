@@ -1,4 +1,4 @@
-"""Fields that could not be options, or not be kept with a result, are refused when a plugin is loaded."""
+"""Fields that cannot be options, or cannot be stored in provenance, are refused when a plugin is loaded."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_default_that_is_not_of_its_type_is_refused(hint, default):
         *((tuple[int, str], (1, "a")), (tuple[float, ...], ()), (tuple[int, ...] | None, None), (Literal[1, "b"], "b")),
     ],
 )
-def test_a_default_of_its_type_is_taken(hint, default):
+def test_a_default_of_its_type_is_accepted(hint, default):
     assert check_class(with_fields(x=(hint, default)))
 
 
@@ -60,7 +60,7 @@ def test_two_fields_for_one_option_are_refused():
 
 
 def test_a_field_that_begins_with_an_underscore_is_refused():
-    with pytest.raises(AliceError, match="a field '_x', which is no name for an option"):
+    with pytest.raises(AliceError, match="a field '_x', which cannot be the name of an option"):
         check_class(with_fields(_x=(int, 1)))
 
 

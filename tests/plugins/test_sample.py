@@ -1,4 +1,4 @@
-"""What a context offers beside its own texts: those of the training side, and its own joined to one length."""
+"""The texts of the training split, and texts joined and cut to one length."""
 
 import pytest
 from workbench import save_texts
@@ -15,7 +15,7 @@ def plaintexts(ctx):
 
 
 @pytest.mark.parametrize("as_file", [True, False])
-def test_training_texts_are_the_first_of_the_other_side(tiny_alice, tmp_path, as_file):
+def test_training_texts_are_the_first_of_the_training_split(tiny_alice, tmp_path, as_file):
     texts = tiny_texts(300)
     data = str(save_texts(tmp_path / "texts.txt", 300)) if as_file else texts
     ctx = RunContext.open(tiny_alice, data=data)
@@ -26,7 +26,7 @@ def test_training_texts_are_the_first_of_the_other_side(tiny_alice, tmp_path, as
 
 
 @pytest.mark.parametrize("split", ["train", "all"])
-def test_training_texts_never_hold_the_contexts_own(tiny_alice, split):
+def test_training_texts_exclude_those_of_the_context(tiny_alice, split):
     texts = tiny_texts(60)
     ctx = RunContext.open(tiny_alice, data=texts, split=split)
     small = ctx.sample(10)
@@ -37,7 +37,7 @@ def test_training_texts_never_hold_the_contexts_own(tiny_alice, split):
     assert ctx.training_texts(20) == []
 
 
-def test_training_texts_hold_no_other_version_of_the_contexts_own(tiny_alice):
+def test_training_texts_exclude_other_versions_of_those_of_the_context(tiny_alice):
     first, *others = [text for text in tiny_texts(12) if not is_test(text)]
     versions = [first.replace(" ", ", "), first.replace(" ", "; "), first + "!", first + "?"]
     ctx = RunContext.open(tiny_alice, data=[first, *versions, *others], split="all").sample(1)
@@ -45,17 +45,17 @@ def test_training_texts_hold_no_other_version_of_the_contexts_own(tiny_alice):
     assert ctx.training_texts(100) == others
 
 
-def test_provenance_tells_how_many_training_texts_were_read(tiny_alice):
+def test_provenance_records_how_many_training_texts_were_read(tiny_alice):
     ctx = RunContext.open(tiny_alice, data=tiny_texts(300)).sample(2)
     assert ctx.batches
     alone = ctx.texts.provenance()
     assert "training texts" not in alone
     ctx.training_texts(7)
-    told = ctx.texts.provenance()
-    assert told["training texts"] == 7
-    assert {name: told[name] for name in alone} == alone
+    both = ctx.texts.provenance()
+    assert both["training texts"] == 7
+    assert {name: both[name] for name in alone} == alone
     ctx.training_texts(9)
-    assert ctx.texts.provenance()["training sha256"] != told["training sha256"]
+    assert ctx.texts.provenance()["training sha256"] != both["training sha256"]
 
 
 def test_joined_texts_are_cut_to_one_length_and_the_originals_count_as_read(tiny_alice):
