@@ -1,4 +1,4 @@
-"""The error a user can mend: one sentence saying what is wrong, where, and what to do."""
+"""The error that a user can fix: one sentence that says what is wrong, where, and what to do."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -16,10 +16,10 @@ def nearest(name: str, known: Iterable[str], *, count: int = 3) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what an error says in one line; the kind of one that is not ours comes first."""
+    """Return an error's message in one line, with its type first unless it is an AliceError."""
     try:
         text = " ".join(str(error).split())
-    except Exception:  # an error of a plugin may not even be able to say what it is
+    except Exception:  # the `__str__` of a plugin's error may fail
         text = ""
     if isinstance(error, AliceError):
         return text

@@ -1,8 +1,7 @@
-"""Files that appear under their name only when they are complete.
+"""Atomic writes: a file appears under its name only when it is complete.
 
-Until then they are drafts, with a name such as `.result.json.0a1b2c3d.tmp`. Whoever writes a draft holds its lock,
-which goes with the process however that ends: a draft that nobody holds was left by a process that died, and is removed
-by the next that writes there. On a disk that knows no locks the drafts of the dead stay, and all else works.
+Until then it is a draft, a temporary file such as `.result.json.0a1b2c3d.tmp`. Writers lock their drafts; unlocked ones
+are stale and get removed by the next writer. On file systems without locks, stale drafts stay.
 """
 
 import errno
@@ -29,7 +28,7 @@ def atomic_write(path: Path | str, mode: Literal["w"] = "w") -> AbstractContextM
 @overload
 def atomic_write(path: Path | str, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
 def atomic_write(path: Path | str, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
-    """Open a file in a `with`: it gets its name when the block ends well, and vanishes when the block fails."""
+    """Open a file in a `with` block: it appears when the block succeeds, and is discarded when the block fails."""
     return _write_then_rename(Path(path), mode)
 
 
@@ -40,8 +39,8 @@ def _write_then_rename(path: Path, mode: str) -> Generator[IO[Any]]:
         with file:
             yield file
             file.flush()
-            os.fsync(file.fileno())  # else a power cut could leave the final name on an empty file
-            draft.replace(path)  # while it is still held, so that nobody takes it for one of the dead
+            os.fsync(file.fileno())  # otherwise a power failure could leave an empty file under the final name
+            draft.replace(path)  # while it is locked, so that nobody takes it for a stale draft
     except OSError as error:
         draft.unlink(missing_ok=True)
         if error.errno not in NO_ROOM:
@@ -53,11 +52,11 @@ def _write_then_rename(path: Path, mode: str) -> Generator[IO[Any]]:
 
 
 def _open_draft(path: Path, mode: str) -> tuple[Path, IO[Any]]:
-    """Create a file with a temporary name beside `path`, with the permissions that an ordinary `open` would give."""
+    """Create and lock a temporary file next to `path`, with the default permissions."""
     if path.is_dir():
         raise AliceError(f"{path} is a folder; give the name of a file to write")
     if path.exists() and not path.is_file():
-        raise AliceError(f"{path} is not an ordinary file and would be replaced by one; write elsewhere")
+        raise AliceError(f"{path} is not a regular file and would be replaced by one; write elsewhere")
     if not path.parent.is_dir():
         raise AliceError(f"the folder {path.parent} does not exist; create it before writing {path.name}")
     remove_drafts(path.parent, of=path.name)
@@ -73,17 +72,17 @@ def _open_draft(path: Path, mode: str) -> tuple[Path, IO[Any]]:
 
 
 def make_folder(folder: Path) -> Path:
-    """Make a folder, and those above it, unless it is there."""
+    """Create a folder and its parents if they do not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise AliceError(f"cannot make the folder {folder} ({error.strerror}); write elsewhere") from error
+        raise AliceError(f"cannot create the folder {folder} ({error.strerror}); write elsewhere") from error
     return folder
 
 
 @contextmanager
 def draft_folder(folder: Path) -> Iterator[Path]:
-    """Make a folder with a temporary name beside `folder` and hold it for a block, which renames or removes it."""
+    """Create and lock a temporary folder next to `folder` for a block, which renames or removes it."""
     draft, descriptor = _make_draft(folder)
     try:
         yield draft
@@ -97,7 +96,7 @@ def _make_draft(folder: Path) -> tuple[Path, int]:
         draft.mkdir(parents=True)
         try:
             descriptor = os.open(draft, os.O_RDONLY)
-        except FileNotFoundError:  # a cleaner was quicker
+        except FileNotFoundError:  # another process removed it before it was locked
             continue
         if _claim(draft, descriptor):
             return draft, descriptor
@@ -106,7 +105,7 @@ def _make_draft(folder: Path) -> tuple[Path, int]:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold the lock of a file or folder during a block; it is a `BlockingIOError` if another process holds it."""
+    """Lock a file or folder for a block; raise `BlockingIOError` if another process holds the lock."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         _lock(descriptor)
@@ -116,13 +115,13 @@ def held(path: Path) -> Iterator[None]:
 
 
 def remove_drafts(folder: Path, *, of: str | None = None) -> None:
-    """Remove what processes that died left half written in a folder, be it anything or a certain file."""
+    """Remove the stale drafts in a folder, only those of one file if `of` is given."""
     for draft, _ in abandoned_drafts(folder, of=of):
         remove(draft)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it, as far as that can be done."""
+    """Remove a file, or a folder with its contents; ignore errors."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -131,17 +130,17 @@ def remove(path: Path) -> None:
 
 
 def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:
-    """Yield each draft in a folder whose process died, with the name that it would have got; it is held meanwhile."""
+    """Yield each stale draft in a folder with its final name; it is locked meanwhile."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
-    except OSError:  # one may write into a folder without being able to list it
+    except OSError:  # a folder may be writable but not listable
         return
     for name in names:
         found = _DRAFT.fullmatch(name)
         if found is None or of not in (None, found["name"]):
             continue
-        with suppress(OSError):  # somebody holds it, or it is gone, or belongs to somebody else
+        with suppress(OSError):  # it is locked, gone, or belongs to another user
             descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 if _lock(descriptor):
@@ -155,7 +154,7 @@ def _draft_of(path: Path) -> Path:
 
 
 def _claim(draft: Path, descriptor: int) -> bool:
-    """Take the lock of a new draft, and say whether it is still there: a cleaner may have been quicker."""
+    """Lock a new draft; return whether it still exists, since another process may have removed it before."""
     try:
         _lock(descriptor)
     except BlockingIOError:
@@ -164,7 +163,7 @@ def _claim(draft: Path, descriptor: int) -> bool:
 
 
 def _lock(descriptor: int) -> bool:
-    """Take a lock, or raise if it is taken; say whether this disk knows locks."""
+    """Take a lock or raise if it is taken; return whether the file system supports locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

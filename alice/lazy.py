@@ -1,4 +1,4 @@
-"""Packages that re-export names without importing the modules behind them until somebody asks."""
+"""Re-exports that import the module behind a name on first use, so that importing a package stays fast."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

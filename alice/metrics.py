@@ -1,29 +1,29 @@
-"""How wrong an answer is: the symbol error rate (SER), and the paper's bins of text length. Pure numpy."""
+"""The symbol error rate (SER) of answers, and the paper's bins of text length. Pure numpy."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from alice.statistics import Floats
-from alice.text.alphabet import PAD
 
 LENGTH_BINS = (0, 32, 64, 128, 256)
-"""Lower ends of the paper's bins; the last has no upper end."""
+"""Lower bounds of the paper's bins; the last has no upper bound."""
 SHORT = 128
-"""Texts below this length are compared apart from the others."""
+"""Texts below this length are reported separately."""
+_PAD = 0  # as in alice.text.alphabet; this module imports no room
 
 
 def error_rates(predicted: NDArray[np.integer], plain: NDArray[np.integer]) -> Floats:
-    """Return the share of wrong characters of each text, (batch, pos) twice -> (batch,); every character counts."""
-    text = plain != PAD
+    """Return the fraction of wrong characters in each text, (batch, pos) twice -> (batch,); padding does not count."""
+    text = plain != _PAD
     return ((predicted != plain) & text).sum(1) / text.sum(1)
 
 
 def length_bin(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return the number of the paper's bin that each length falls in."""
+    """Return the index of the paper's bin that each length falls into."""
     return np.digitize(lengths, LENGTH_BINS[1:]).astype(np.int64)
 
 
 def bin_names() -> list[str]:
-    """Return the bins as a reader writes them: `[0,32)` to `[256,)`."""
+    """Return the names of the bins: `[0,32)` to `[256,)`."""
     uppers = [*LENGTH_BINS[1:], ""]
     return [f"[{low},{high})" for low, high in zip(LENGTH_BINS, uppers, strict=True)]

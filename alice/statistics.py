@@ -1,4 +1,4 @@
-"""Means over texts with honest error bars: the Bayesian bootstrap of means and of ratios of sums. Pure numpy."""
+"""Means over texts with standard errors: the Bayesian bootstrap of means and of ratios of sums. Pure numpy."""
 
 import math
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ BOOTSTRAP_DRAWS = 50
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over texts with its standard error, which is NaN unless there are two texts at least."""
+    """A mean over texts with its standard error, which is NaN for fewer than two texts."""
 
     mean: float
     error: float
     count: int
 
     def __format__(self, spec: str) -> str:
-        """Write the mean with its error, if that is known, both in one format: `1.09 ± 0.07`."""
+        """Format the mean, and the error if it is known: `1.09 ± 0.07`."""
         mean = format(self.mean, spec)
         return mean if math.isnan(self.error) else f"{mean} ± {format(self.error, spec)}"
 
     @property
     def cells(self) -> tuple[float | None, float | None]:
-        """Mean and error for a table, in which what is not known is left blank."""
+        """Mean and error for a table; None if unknown."""
         return blank_nan(self.mean), blank_nan(self.error)
 
 
 @dataclass(frozen=True)
 class Spread:
-    """A median over texts with the 16th and 84th percentile."""
+    """A median over texts with the 16th and 84th percentiles."""
 
     median: float
     low: float
@@ -41,14 +41,14 @@ class Spread:
 
 
 def blank_nan(value: float) -> float | None:
-    """Return a number for a table, where None is a blank."""
+    """Return a number for a table: None instead of NaN."""
     return None if math.isnan(value) else float(value)
 
 
 def bayesian_bootstrap(values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> Estimate:
-    """Return the mean and the standard deviation of it over reweightings of the texts (Rubin 1981).
+    """Return the mean and its standard deviation over random weightings of the texts (Rubin 1981).
 
-    A single text can only be weighted in one way, so it has a mean but no error.
+    A single text has only one weighting, so it has a mean but no error.
     """
     if len(values) < 2:
         return Estimate(float(values[0]) if len(values) else math.nan, math.nan, len(values))
@@ -57,7 +57,7 @@ def bayesian_bootstrap(values: Floats, rng: np.random.Generator, *, draws: int =
 
 
 def spread(values: Floats) -> Spread:
-    """Return the median and the percentiles around it."""
+    """Return the median with the 16th and 84th percentiles."""
     if len(values) == 0:
         return Spread(float("nan"), float("nan"), float("nan"), 0)
     low, median, high = np.percentile(values, [16, 50, 84])
@@ -68,11 +68,10 @@ Counts = NDArray[np.integer] | NDArray[np.bool_]
 
 
 class RatioBootstrap:
-    """Adds up parts and wholes, such as wrong and all characters of each letter, and says how sure their ratio is.
+    """Sums parts and wholes, such as wrong and all occurrences of each letter; gives their ratio with its error.
 
-    `bayesian_bootstrap` is for a mean over texts and holds them all. This is for a ratio whose whole differs from text
-    to text; it holds only sums. Exponential weights are Dirichlet weights that are not yet divided by their sum, and in
-    a ratio that makes no difference.
+    `bayesian_bootstrap` is for a mean and holds a value per text. This is for a ratio whose whole differs between
+    texts, and holds only sums. Exponential weights are unnormalised Dirichlet weights; in a ratio the norm cancels.
     """
 
     def __init__(self, rng: np.random.Generator, size: int, *, draws: int = BOOTSTRAP_DRAWS) -> None:
@@ -82,11 +81,11 @@ class RatioBootstrap:
         self.whole = np.zeros(size)
         """Sum of the wholes, (size,)."""
         self.part_draws = np.zeros((draws, size))
-        """The same under each reweighting of the texts, (draws, size)."""
+        """The same for each weighting of the texts, (draws, size)."""
         self.whole_draws = np.zeros((draws, size))
-        """The same of the wholes, (draws, size)."""
+        """The same for the wholes, (draws, size)."""
         self.texts = np.zeros(size, dtype=np.int64)
-        """Texts with any of the whole, (size,)."""
+        """Number of texts whose whole is not 0, (size,)."""
 
     def add(self, part: Counts, whole: Counts) -> None:
         """Add texts, (texts, size) each."""
@@ -99,24 +98,24 @@ class RatioBootstrap:
 
     @property
     def ratio(self) -> Floats:
-        """Part over whole, (size,); NaN where there is no whole."""
+        """Part over whole, (size,); NaN where the whole is 0."""
         return ratio(self.part, self.whole)
 
     @property
     def ratio_draws(self) -> Floats:
-        """The ratio under each reweighting, (draws, size)."""
+        """The ratio for each weighting, (draws, size)."""
         return ratio(self.part_draws, self.whole_draws)
 
     @property
     def error(self) -> Floats:
-        """Standard error of the ratio, (size,); NaN where fewer than two texts have a whole."""
+        """Standard error of the ratio, (size,); NaN where fewer than two texts contribute."""
         return self.spread(self.ratio_draws)
 
     def spread(self, draws: Floats) -> Floats:
-        """Return the standard error of what was made of the draws, (draws, size) -> (size,), NaN in the same places."""
+        """Return the standard error of a quantity of the draws, (draws, size) -> (size,); NaN as in `error`."""
         return np.where(self.texts > 1, draws.std(0, ddof=1), np.nan)
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """Divide; nothing over nothing is NaN."""
+    """Divide; NaN where the whole is 0."""
     return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)

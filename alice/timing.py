@@ -1,4 +1,4 @@
-"""Timing of work: a stopwatch, a number of threads for a while, and how many cores there are."""
+"""Timing: a stopwatch, the number of threads, and the number of cores."""
 
 import os
 import time
@@ -13,15 +13,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 now = time.perf_counter
-"""The clock that everything is timed by, in seconds."""
+"""The clock, in seconds."""
 processor_now = time.process_time
-"""The seconds that cores have worked for this process."""
+"""CPU seconds of this process, over all cores."""
 
 
 class Stopwatch:
-    """Adds up the seconds spent inside `with watch:` and in the functions that it watches.
+    """Sums the time spent inside `with watch:` and in the functions that it watches.
 
-    `seconds` are those of the clock, `processor` those that the cores of the machine gave to this process meanwhile.
+    `seconds` is wall-clock time, `processor` the CPU time of this process.
     """
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class Stopwatch:
         self.processor += processor_now() - self._processor_begun
 
     def watching(self, function: Callable[P, T]) -> Callable[P, T]:
-        """Return a function that does the same on this watch."""
+        """Return a timed version of a function."""
 
         @wraps(function)
         def watched(*args: P.args, **kwargs: P.kwargs) -> T:
-            if torch.cuda.is_available():  # work that is still under way there is not this function's
+            if torch.cuda.is_available():  # do not time work that was queued before
                 torch.cuda.synchronize()
             with self:
                 return function(*args, **kwargs)
@@ -50,7 +50,7 @@ class Stopwatch:
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -58,7 +58,7 @@ def cores() -> int:
 
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
-    """Have torch compute with so many threads for a while, whatever happens meanwhile."""
+    """Let torch use `count` threads within a `with` block."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

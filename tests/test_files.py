@@ -58,7 +58,7 @@ def test_a_folder_is_not_written_over(tmp_path):
 
 
 def test_a_device_is_not_replaced_by_a_file():
-    with pytest.raises(AliceError, match="not an ordinary file"), atomic_write("/dev/null"):
+    with pytest.raises(AliceError, match="not a regular file"), atomic_write("/dev/null"):
         pass
     assert Path("/dev/null").is_char_device()
 

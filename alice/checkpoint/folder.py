@@ -23,6 +23,8 @@ FORMAT = 1
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LONGEST_REASON, LONGEST_NAME = 200, 60
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+HUB_SECONDS = 10.0
+"""How long to wait for the hub's first answer."""
 
 
 def bundled() -> dict[str, Path]:
@@ -40,7 +42,7 @@ def resolve(name: str | Path) -> Path:
         return folder
     if folder.exists():
         raise AliceError(f"{folder} is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
-    if HUB_ID.fullmatch(str(name)):
+    if _may_be_hub_id(name):
         return _fetch(str(name))
     known = ", ".join(models) or "none"
     raise AliceError(
@@ -49,16 +51,26 @@ def resolve(name: str | Path) -> Path:
     )
 
 
-def _fetch(hub_id: str) -> Path:
-    """Download a checkpoint from the hub, or find it in the local cache."""
-    from huggingface_hub import snapshot_download  # slow to import and seldom needed
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+def _may_be_hub_id(name: str | Path) -> bool:
+    """Return whether a name has the form `owner/model` and does not look like a path: no folder `owner` exists here."""
+    return isinstance(name, str) and HUB_ID.fullmatch(name) is not None and not Path(name).parent.exists()
 
+
+def _fetch(hub_id: str) -> Path:
+    """Download a checkpoint from the hub; take it from the local cache if the hub does not answer."""
+    import huggingface_hub as hub  # slow to import and seldom needed
+
+    reason = ""
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=[CONFIG, WEIGHTS, CARD, METRICS]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        hub.model_info(hub_id, timeout=HUB_SECONDS)  # snapshot_download would wait without a limit
+    except Exception as error:  # the hub's own errors and those of its HTTP library, which changed between releases
+        reason = type(error).__name__
+    try:
+        files = [CONFIG, WEIGHTS, CARD, METRICS]
+        return Path(hub.snapshot_download(hub_id, allow_patterns=files, local_files_only=bool(reason)))
+    except Exception as error:
         raise AliceError(
-            f"{hub_id} is not a folder and could not be downloaded from the hub ({type(error).__name__}); "
+            f"{hub_id} is not a folder and could not be downloaded from the hub ({reason or type(error).__name__}); "
             "check the name and the network"
         ) from error
 

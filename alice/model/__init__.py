@@ -1,7 +1,10 @@
-"""The network: ALICE with its layers, heads and hooks, its configuration, and the TransformerLens surface.
+"""The network: ALICE with its configuration, layers, heads and hooks, and the TransformerLens surface.
 
-Blocks are numbered from 0 as in TransformerLens (`blocks.0`); layers count residual streams: layer 0 is the embedding,
-layer N the stream after `blocks.N-1`.
+What a model computes belongs here; how it is stored is in `alice.checkpoint`, how it is trained in `alice.training`.
+
+**Blocks and layers.** Blocks are numbered from 0, as in TransformerLens: `blocks.0` is the first. A layer is a residual
+stream: layer 0 is the embedding, layer N the stream after `blocks.N-1`. A model of `n_layers` blocks therefore has the
+layers 0 to `n_layers`, and head 2 of block 0 (`L0H2`) writes to layer 1.
 """
 
 from typing import TYPE_CHECKING
@@ -11,15 +14,23 @@ from alice.lazy import lazy_exports
 if TYPE_CHECKING:
     from alice.model.activations import Activations as Activations
     from alice.model.activations import run_batch as run_batch
+    from alice.model.config import VARIANTS as VARIANTS
     from alice.model.config import ModelConfig as ModelConfig
+    from alice.model.config import Variant as Variant
+    from alice.model.device import choose_device as choose_device
+    from alice.model.device import default_device as default_device
     from alice.model.model import Alice as Alice
 
 __getattr__ = lazy_exports(
     __name__,
     {
+        "Activations": "activations",
         "Alice": "model",
         "ModelConfig": "config",
-        "Activations": "activations",
+        "VARIANTS": "config",
+        "Variant": "config",
+        "choose_device": "device",
+        "default_device": "device",
         "run_batch": "activations",
     },
 )

@@ -1,4 +1,4 @@
-"""Activations of the hooks asked for, streamed one batch at a time: nobody holds the corpus in memory."""
+"""Activations of chosen hooks, streamed one batch at a time."""
 
 from collections.abc import Iterable, Iterator, Sized
 
@@ -11,7 +11,7 @@ from alice.text.batches import Batch
 
 
 class Activations:
-    """Pairs `(batch, cache)` over some batches; iterate as often as you like, each time the model runs anew."""
+    """Pairs `(batch, cache)` over batches; each iteration runs the model again."""
 
     def __init__(self, model: Alice, batches: Iterable[Batch], *patterns: str) -> None:
         """Find the hooks that match the patterns (`blocks.*.hook_resid_post`); a misspelt one is an error."""
@@ -20,7 +20,7 @@ class Activations:
 
     def __len__(self) -> int:
         if not isinstance(self.batches, Sized):
-            raise TypeError("these batches have no known number")
+            raise TypeError("the number of these batches is not known")
         return len(self.batches)
 
     def __iter__(self) -> Iterator[tuple[Batch, ActivationCache]]:
@@ -31,11 +31,11 @@ class Activations:
 
 @torch.inference_mode()
 def run_batch(model: Alice, batch: Batch, names: list[str]) -> tuple[Batch, Tensor, ActivationCache]:
-    """Run the model once; return the batch on its device, the model's output and the activations of the named hooks.
+    """Run the model once; return the batch on its device, the output and the activations of the named hooks.
 
-    The hooks come off again whether or not the pass succeeds.
+    The hooks are removed afterwards, also if the pass fails.
     """
     batch = batch.to(model.cfg.device)
-    # A test for membership, since names would be matched against every hook again for each batch.
+    # A membership test: a list of names would be matched against all hooks for each batch.
     output, cache = model.run_with_cache(batch.cipher_ids, names_filter=frozenset(names).__contains__, soft=False)
     return batch, output, cache

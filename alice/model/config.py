@@ -1,4 +1,4 @@
-"""What a model is: one frozen dataclass, checked on construction, strict about unknown keys."""
+"""The configuration of a model: a frozen dataclass, checked on construction, strict about unknown keys."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
@@ -9,7 +9,7 @@ from alice.text.alphabet import ENGLISH, Alphabet
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000
 LARGEST_NUMBER = 1e30
-"""What single precision can still reckon with; no setting comes near it."""
+"""Bound of every real-valued setting, well inside single precision."""
 VARIANTS: tuple[str, ...] = get_args(Variant)
 
 
@@ -60,10 +60,10 @@ class ModelConfig:
     hyper_mlp: int = 0
     """Hidden width of the hypernetwork's feed-forward layers; 0 for that of the backbone (dynamic)."""
     whole_vocab: bool = False
-    """Whether any id can be an answer, padding too, as in the authors' code; the bijective head then assigns all ids.
-    Otherwise no symbol stands for padding, and the bijective head moves letters only."""
+    """Whether any id can be an answer, also padding, as in the authors' code; the bijective head then permutes all ids.
+    Otherwise padding is never an answer, and the bijective head permutes letters only."""
     hyper_rope_truncated: bool = False
-    """Whether the hypernetwork's rotary table is cut to whole numbers, as by a slip in the authors' code (dynamic)."""
+    """Whether the hypernetwork's rotary table is truncated to whole numbers, a bug of the authors' code (dynamic)."""
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
@@ -89,12 +89,12 @@ class ModelConfig:
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
         if self.n_ctx > LONGEST_TEXT:
-            raise AliceError(f"n_ctx={self.n_ctx} is more than the {LONGEST_TEXT:,} characters that make sense")
+            raise AliceError(f"n_ctx={self.n_ctx} is above the limit of {LONGEST_TEXT:,} characters; lower it")
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
         for name in ("sinkhorn_tau", "norm_eps", "rope_theta"):
-            if not 0 < getattr(self, name) < LARGEST_NUMBER:  # nor is NaN
+            if not 0 < getattr(self, name) < LARGEST_NUMBER:  # also refuses NaN
                 raise AliceError(
                     f"{name}={getattr(self, name)!r:.60} must be positive and less than {LARGEST_NUMBER:g}"
                 )

@@ -1,21 +1,21 @@
-"""How many operations reading and training take: those of the blocks' matrix products, two for each multiply-add.
+"""Floating-point operations of a forward pass and of training: the blocks' matrix products, two per multiply-add.
 
-The embedding, the pooling and the head are left out: together they are about one in a hundred.
+Embedding, pooling and head are left out; together they are about 1 %.
 """
 
 from alice.model.config import ModelConfig
 
 FORWARD_AND_BACKWARD = 3
-"""Each product of the forward pass has two of its size in the backward pass."""
+"""Each matrix product of the forward pass takes two of the same size in the backward pass."""
 
 
 def forward_flops(config: ModelConfig, characters: float, pairs: float) -> float:
-    """Return the operations of reading so many characters.
+    """Return the operations of a forward pass.
 
     Args:
         config: the model.
         characters: characters read, padding not counted.
-        pairs: characters that attend times those they attend to: the sum over all texts of the squared length.
+        pairs: pairs of attending positions: the sum of the squared lengths of all texts.
 
     """
     linear = 2 * config.block_weights * characters
@@ -24,5 +24,5 @@ def forward_flops(config: ModelConfig, characters: float, pairs: float) -> float
 
 
 def training_flops(config: ModelConfig, characters: float, pairs: float) -> float:
-    """Return the operations of a training on so many characters; the arguments are those of `forward_flops`."""
+    """Return the operations of forward and backward passes; the arguments are those of `forward_flops`."""
     return FORWARD_AND_BACKWARD * forward_flops(config, characters, pairs)

@@ -1,4 +1,4 @@
-"""Embeddings that depend on the text: a small Transformer writes a table of them for each example."""
+"""Embeddings that depend on the text: a small Transformer computes an embedding table for each text."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -12,7 +12,7 @@ from alice.model.layers import Block
 
 
 class HyperNetwork(nn.Module):
-    """Read the whole text, then let one learnable query per symbol gather its embedding."""
+    """Reads the whole text; then one learnable query per symbol gathers its embedding."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -1,11 +1,11 @@
-"""The parts of a Transformer block, each with the hook points a TransformerLens user expects.
+"""The parts of a Transformer block, with the hook points of TransformerLens.
 
-Hooks nobody uses cost nothing: attention scores and per-head results exist only when their hook point has a hook.
+Unused hooks cost nothing: attention scores and per-head results are computed only if their hook point has a hook.
 """
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812  (the name everybody reads)
+from torch.nn import functional as F  # noqa: N812  (the usual name)
 
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
@@ -32,14 +32,14 @@ class RMSNorm(nn.Module):
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
-    """Return cosine and sine of the turn of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
+    """Return cosine and sine of the angle of every position and pair of dimensions, (n_ctx, d_head / 2, 2)."""
     frequencies = theta ** (-torch.arange(0, d_head, 2, dtype=torch.float64) / d_head)
     angles = torch.outer(torch.arange(n_ctx, dtype=torch.float64), frequencies)
     return torch.stack([angles.cos(), angles.sin()], dim=-1).float()
 
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
-    """Turn adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
+    """Rotate adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
     if x.dtype != torch.float32:
         return rotate(x.float(), table).to(x.dtype)
     pairs = x.unflatten(-1, (-1, 2))
@@ -47,7 +47,7 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
-    else:  # one complex product is four times as fast as the same in real arithmetic
+    else:  # a complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
     return turned.flatten(-2)
 
@@ -90,7 +90,7 @@ class Attention(nn.Module):
         return self.out(z.flatten(2))
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Weigh the values, all (batch, pos, head, d_head); fused unless somebody asked for scores or pattern."""
+        """Mix the values, all (batch, pos, head, d_head); fused unless scores or pattern have a hook."""
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         allowed = None if mask is None else mask[:, None, None, :]
         if not (self.hook_attn_scores.active or self.hook_pattern.active):
@@ -138,10 +138,10 @@ class MLP(nn.Module):
         self.hook_post = Hook()  # (batch, pos, d_mlp)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Transform every position alone, (batch, pos, d_model) -> the same."""
+        """Transform every position independently, (batch, pos, d_model) -> the same."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
         gate, up = F.silu(self.hook_pre(gate)), self.hook_pre_linear(up)
-        # In place where no gradient needs what is overwritten: nobody else has seen what silu returned.
+        # In place where no gradient needs the overwritten tensor, which silu has just created.
         in_place = not (gate.requires_grad or up.requires_grad or torch.compiler.is_compiling())
         return self.down(self.hook_post(gate.mul_(up) if in_place else gate * up))
 
@@ -179,7 +179,7 @@ class Block(nn.Module):
         self.hook_resid_post = Hook()
 
     def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
-        """Add what attention and feed-forward have to say, (batch, pos, d_model) -> the same."""
+        """Add the outputs of attention and feed-forward to the stream, (batch, pos, d_model) -> the same."""
         resid = self.hook_resid_pre(resid)
         resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask))))
         return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid)))))

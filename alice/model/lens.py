@@ -1,4 +1,4 @@
-"""What TransformerLens' tools ask of a model beside its hooks: `cfg`, stacked weights, directions of tokens.
+"""The rest of the TransformerLens surface, next to hooks: `cfg`, stacked weights, tokens and their directions.
 
 With these, `ActivationCache.logit_attrs`, `stack_head_results`, `get_full_resid_decomposition` and the functions of
 `transformer_lens.patching` work on an Alice model as they do on any other.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
     from alice.model.heads import BijectiveHead, LinearHead
     from alice.model.layers import RMSNorm
+    from alice.text.alphabet import Ids
 
 
 @dataclass(frozen=True)
 class LensConfig:
-    """The fields that TransformerLens reads from `model.cfg`, under the names it reads them by."""
+    """The fields of `model.cfg` that TransformerLens reads."""
 
     n_layers: int
     n_heads: int
@@ -90,7 +92,7 @@ class LensSurface:
         return torch.stack([cast(Any, block).attn.W_O for block in self.blocks])
 
     def to_tokens(self, texts: str | Sequence[str]) -> Tensor:
-        """Return the ids of one text or several, (batch, pos), padded on the right."""
+        """Return the ids of one text or several on the model's device, (batch, pos), padded on the right."""
         texts = [texts] if isinstance(texts, str) else list(texts)
         rows = [torch.from_numpy(self.alphabet.encode(text).astype("int64")) for text in texts]
         if not rows or any(len(row) == 0 for row in rows):
@@ -98,21 +100,34 @@ class LensSurface:
         padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
         return padded.to(self.cfg.device)
 
+    def to_string(self, tokens: Tensor | Ids | Sequence[int] | Sequence[Sequence[int]]) -> str | list[str]:
+        """Return the text of ids, (pos,), or the texts of a batch of ids, (batch, pos); padding is left out."""
+        try:
+            ids = tokens.detach().cpu().numpy() if isinstance(tokens, Tensor) else np.asarray(tokens)
+        except ValueError as error:
+            raise AliceError("the texts have different lengths; convert them one by one, or pad them with 0") from error
+        if ids.ndim not in (1, 2) or not (np.issubdtype(ids.dtype, np.integer) or ids.size == 0):
+            raise AliceError(
+                f"ids of shape {ids.shape} and type {ids.dtype} are not texts; give integers, (pos) or (batch, pos)"
+            )
+        rows = [self.alphabet.decode(row) for row in np.atleast_2d(ids).astype(np.int64)]
+        return rows if ids.ndim == 2 else rows[0]
+
     def to_single_token(self, symbol: str) -> int:
         """Return the id of one character."""
         if len(symbol) != 1:
-            raise AliceError(f"{symbol!r} is {len(symbol)} characters; a token of this model is exactly one")
+            raise AliceError(f"{symbol!r} has {len(symbol)} characters; a token of this model is exactly one")
         return int(self.alphabet.encode(symbol)[0])
 
     def tokens_to_residual_directions(self, tokens: str | int | Tensor) -> Tensor:
         """Return the direction in the normalised residual stream that raises each token's logit, (..., d_model).
 
-        The learned scale of the final norm is part of it, since `logit_attrs` divides by the norm only.
+        It includes the learned scale of the final norm, since `logit_attrs` only divides by the norm.
         """
         if isinstance(tokens, str):
             tokens = self.to_single_token(tokens)
         return (self.ln_final.w * self.W_U.T)[tokens]
 
     def accumulated_bias(self, layer: int, mlp_input: bool = False, include_mlp_biases: bool = True) -> Tensor:
-        """Return the sum of the biases written to the stream before a layer: zeros, for there are none."""
+        """Return the sum of the biases added to the stream before a layer: zeros, since the blocks have none."""
         return torch.zeros(self.config.d_model, device=self.cfg.device, dtype=self.cfg.dtype)

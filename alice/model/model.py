@@ -1,4 +1,4 @@
-"""Alice: embed, blocks, and one `decode` that the forward pass ends with and every lens uses."""
+"""Alice: embedding, blocks, and a `decode` that the forward pass and every lens share."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from transformer_lens import ActivationCache, HookedRootModule
 
-from alice.checkpoint import folder as checkpoint
 from alice.errors import AliceError, nearest
 from alice.model.config import ModelConfig
 from alice.model.device import choose_device
@@ -26,7 +25,7 @@ Hooks = Sequence[tuple[HookName, Callable[..., Any]]]
 
 
 class Alice(LensSurface, HookedRootModule):
-    """An encoder that reads a ciphertext once and says, for each of its symbols, which letter it stands for."""
+    """An encoder that reads a ciphertext and predicts, for each of its symbols, the plaintext symbol."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -48,10 +47,12 @@ class Alice(LensSurface, HookedRootModule):
     @classmethod
     def from_pretrained(cls, name: str | Path, *, device: torch.device | str | None = None) -> Self:
         """Load a bundled model, a checkpoint folder or a hub id in fp32 and eval mode; see `choose_device`."""
+        from alice.checkpoint import folder as checkpoint  # which itself imports the configuration from this room
+
         folder = checkpoint.resolve(name)
         config, weights = checkpoint.read(folder)
         checkpoint.check_size(weights, config, where=str(folder))
-        with torch.random.fork_rng(devices=[]):  # loading leaves the caller's dice alone
+        with torch.random.fork_rng(devices=[]):  # leave the caller's RNG state as it is
             model = cls(config)
         checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
@@ -59,6 +60,8 @@ class Alice(LensSurface, HookedRootModule):
 
     def save_pretrained(self, folder: str | Path, *, dtype: torch.dtype = torch.float32) -> None:
         """Write the model as a checkpoint folder; `dtype=torch.float16` halves its size."""
+        from alice.checkpoint import folder as checkpoint
+
         checkpoint.write(Path(folder), self.config, self.state_dict(), dtype=dtype)
 
     def reset_parameters(self) -> None:
@@ -75,7 +78,7 @@ class Alice(LensSurface, HookedRootModule):
 
     @torch.no_grad()
     def aim_queries(self) -> None:
-        """Let each query of a bijective head start as its own symbol's embedding, to find that symbol sooner."""
+        """Start each query of a bijective head as its symbol's embedding, so that it attends to that symbol."""
         if isinstance(self.head, BijectiveHead):
             self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
@@ -119,19 +122,19 @@ class Alice(LensSurface, HookedRootModule):
         return table
 
     def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
-        """Return how likely each answer is by the model's own account, as logs, (batch, symbol, symbol) in fp32.
+        """Return the log-probability of each answer, (batch, symbol, symbol) in fp32; the loss is computed from it.
 
-        This is what the loss is made of. The bijective head's relaxed permutation is taken as it is: Sinkhorn's few
-        rounds end with the columns, so a row sums to one only roughly.
+        For the bijective head it is the log of the relaxed permutation; rows sum to one only approximately, since
+        Sinkhorn's last step normalises columns.
         """
         table = self.decode_symbols(resid, ids, soft=True).float()
         return table if self.config.variant == "bijective" else table.log_softmax(-1)
 
     def _mask(self, ids: Tensor) -> Tensor | None:
-        """Return where there is text, (batch, pos), or nothing if it is everywhere; refuse what cannot be read."""
+        """Return where there is text, (batch, pos), or None if there is no padding; raise if the ids cannot be read."""
         if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():
             raise AliceError(
-                f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are no batch; give whole numbers, (batch, pos)"
+                f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are not a batch; give integers, (batch, pos)"
             )
         if ids.shape[1] > self.config.n_ctx:
             raise AliceError(
@@ -158,7 +161,7 @@ class Alice(LensSurface, HookedRootModule):
 
     @contextmanager
     def hooks(self, fwd_hooks: Hooks = (), bwd_hooks: Hooks = (), *args: Any, **kwargs: Any) -> Iterator["Alice"]:
-        """Attach hooks while the context lasts; a misspelt name is an error that suggests the nearest."""
+        """Attach hooks within a `with` block; a misspelt name is an error that suggests the nearest."""
         self.match_hooks(*(name for name, _ in [*fwd_hooks, *bwd_hooks] if isinstance(name, str)))
         with super().hooks(list(fwd_hooks), list(bwd_hooks), *args, **kwargs):
             yield self
@@ -172,7 +175,7 @@ class Alice(LensSurface, HookedRootModule):
     def run_with_cache(
         self, *args: Any, names_filter: Any = None, remove_batch_dim: bool = False, **kwargs: Any
     ) -> tuple[Tensor, ActivationCache]:
-        """Run the model and return its output with the activations of the hooks asked for, all of them by default."""
+        """Run the model and return its output and the activations of the given hooks, by default of all."""
         if isinstance(names_filter, str | list | tuple):
             names_filter = self.match_hooks(*([names_filter] if isinstance(names_filter, str) else names_filter))
         output, cache = super().run_with_cache(

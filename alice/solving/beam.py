@@ -1,8 +1,8 @@
-"""Cryptograms by beam search over partial keys, after Nuhn, Schamper and Ney (2013).
+"""Beam search over partial keys, after Nuhn, Schamper and Ney (2013); deterministic.
 
-Cipher letters are decided one after another, those first that soonest make whole n-grams readable. Of all partial keys
-the most likely ones are kept. A key is judged by the symbols that it can read, each after as many of the symbols before
-it as are decided, and by how common the letters are that it leaves for the rest. Nothing is drawn by lot.
+Cipher letters are decided one by one, in the order that soonest makes whole n-grams readable; the most likely partial
+keys are kept. The score of a key is the log-probability of the symbols that it can read, each given the decided symbols
+before it, plus a bound for the letters that are still to be decided.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from alice.text.cipher import N_LETTERS, Key
 ORDER = 6
 """Length of the n-grams, as in the paper."""
 BEAM = 1000
-"""How many partial keys are kept if nothing else is said."""
+"""Default number of partial keys that are kept."""
 LOOKUPS_AT_ONCE = 1_000_000
 
 
@@ -25,46 +25,46 @@ class Hypotheses:
     """Partial keys, the most promising first."""
 
     keys: Ints
-    """What each cipher symbol stands for, 0 where it is not decided yet, (keys, 27)."""
+    """Plain symbol of each cipher symbol, 0 where it is not decided yet, (keys, 27)."""
     free: Ints
-    """Letters that a key has not used, from the most common to the rarest, (keys, letters)."""
+    """Letters that a key has not used, from the most to the least common, (keys, letters)."""
     scores: Floats
-    """Log-probability of what is readable, (keys,)."""
+    """Log-probability of the readable symbols, (keys,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """N-grams of the ciphertext of which more is readable once one more symbol is decided."""
+    """The n-grams of the ciphertext that become more readable when one more symbol is decided."""
 
     symbol: int
     """The cipher letter that is decided."""
     windows: Ints
     """The n-grams, (windows, order)."""
     times: Floats
-    """How often the ciphertext has each, (windows,)."""
+    """Count of each in the ciphertext, (windows,)."""
     before: Ints
-    """How many symbols at the end of each were decided before, (windows,)."""
+    """Number of symbols at the end of each that were decided before, (windows,)."""
     after: Ints
-    """How many are now, (windows,)."""
+    """Number that are decided now, (windows,)."""
     rest: Ints
-    """How often the ciphertext has each letter that is still to be decided, falling, (letters,)."""
+    """Counts of the letters that are still to be decided, descending, (letters,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class BeamSearch:
-    """Finds the key whose text is most likely, as far as a beam of so many partial keys can see."""
+    """Finds the key whose text is most likely, within the limits of the beam."""
 
     ngrams: CharNgrams
     beam: int = BEAM
-    """How many partial keys are kept after each step."""
+    """Number of partial keys that are kept after each step."""
 
     def solve(self, ciphertext: str) -> str:
-        """Return the plaintext in capitals; what is no letter stays."""
+        """Return the plaintext in capitals; characters that are not letters stay."""
         key = self.find_key(symbols_of(ciphertext, self.ngrams.order))
         return Key.from_array(key[:N_LETTERS]).encrypt(ciphertext.upper())
 
     def find_key(self, cipher: Ints) -> Ints:
-        """Return what each cipher symbol stands for, (27,); letters that do not occur share what is left."""
+        """Return the plain symbol of each cipher symbol, (27,); letters that do not occur get the unused ones."""
         found, decided = self._start(), list[int]()
         if len(cipher) >= self.ngrams.order:
             for step in steps(cipher, self.ngrams.order):
@@ -85,7 +85,7 @@ class BeamSearch:
         return self.ngrams.logs(np.zeros_like(letters), letters, 0)
 
     def _extend(self, found: Hypotheses, step: Step) -> Hypotheses:
-        """Let a symbol stand for each free letter in every key, and keep the best of these."""
+        """Extend every key by each choice of a free letter for a symbol, and keep the best."""
         scores = found.scores[:, None] + self._gains(found, step)  # (keys, letters)
         hopes = (scores + self._hopes(found.free, step.rest)).ravel()
         best = np.arange(len(hopes))
@@ -99,7 +99,7 @@ class BeamSearch:
         return Hypotheses(keys, found.free[parents][kept].reshape(len(best), -1), scores.ravel()[best])
 
     def _gains(self, found: Hypotheses, step: Step) -> Floats:
-        """Return by how much each choice of a letter changes the log-probability of what is readable."""
+        """Return the change in log-probability of the readable symbols by each choice, (keys, letters)."""
         gains = np.zeros(found.free.shape, dtype=np.float32)
         size = max(1, LOOKUPS_AT_ONCE // max(1, found.free.shape[1] * len(step.windows)))
         for start in range(0, len(gains), size):
@@ -109,7 +109,7 @@ class BeamSearch:
         return gains
 
     def _now(self, keys: Ints, free: Ints, step: Step) -> Floats:
-        """Return the log-probability of the n-grams of a step after each choice, (keys, letters)."""
+        """Return the log-probability of a step's n-grams after each choice, (keys, letters)."""
         total = np.zeros(free.shape, dtype=np.float32)
         for length in np.unique(step.after):
             chosen, places = step.after == length, _places(length)
@@ -122,7 +122,7 @@ class BeamSearch:
         return total
 
     def _so_far(self, keys: Ints, step: Step) -> Floats:
-        """Return the log-probability that the n-grams of a step had before, (keys,)."""
+        """Return the log-probability of a step's n-grams before the choice, (keys,)."""
         total = np.zeros(len(keys), dtype=np.float32)
         for length in np.unique(step.before[step.before > 0]):
             chosen = step.before == length
@@ -132,11 +132,11 @@ class BeamSearch:
         return total
 
     def _hopes(self, free: Ints, rest: Ints) -> Floats:
-        """Return the most that the letters left after each choice can add, going by how common they are alone.
+        """Return the best unigram log-probability of the undecided letters after each choice, (keys, letters).
 
-        That is if the most frequent symbol stands for the most common letter that is left, and so on.
+        It is reached if the most frequent symbol stands for the most common letter left, and so on.
         """
-        logs = self._alone(free)  # (keys, letters), falling
+        logs = self._alone(free)  # (keys, letters), descending
         as_is, one_on = np.zeros_like(logs), np.zeros_like(logs)
         as_is[:, : len(rest)] = logs[:, : len(rest)] * rest
         one_on[:, : len(rest)] = logs[:, 1 : len(rest) + 1] * rest  # where a more common letter was chosen
@@ -144,9 +144,9 @@ class BeamSearch:
 
 
 def steps(cipher: Ints, order: int) -> list[Step]:
-    """Return what each decision makes readable; next is always the letter that makes most readable.
+    """Return the steps of the search; the next letter is always the one that makes most readable.
 
-    An n-gram counts with the number of symbols at its end that are decided.
+    An n-gram counts with the number of decided symbols at its end.
     """
     windows, times = np.unique(sliding_window_view(cipher, order), axis=0, return_counts=True)
     counts = np.bincount(cipher, minlength=N_SYMBOLS)
@@ -166,11 +166,11 @@ def steps(cipher: Ints, order: int) -> list[Step]:
 
 
 def decided_ends(windows: Ints, decided: list[int]) -> Ints:
-    """Return how many symbols at the end of each n-gram are decided, (windows,)."""
+    """Return the number of decided symbols at the end of each n-gram, (windows,)."""
     known = np.isin(windows, decided)[:, ::-1]
     return np.cumprod(known, axis=1).sum(1)
 
 
 def _places(length: int) -> Ints:
-    """Return what each symbol of a context counts in its number, (length - 1,)."""
+    """Return the place value of each symbol of a context in its number, (length - 1,)."""
     return N_SYMBOLS ** np.arange(length - 1)[::-1]

@@ -1,7 +1,7 @@
-"""How likely a character is after those before it: n-grams of letters, counted in texts.
+"""Character n-grams with Witten-Bell smoothing (1991), counted in texts.
 
-All that is no letter counts as one symbol, the boundary, so that it is known where words begin and end. Where the texts
-say little about what follows some symbols, fewer symbols before decide (Witten and Bell 1991).
+Any run of characters that are not letters is one symbol, the boundary, which marks where words begin and end. Counts
+of rare contexts are interpolated with those of shorter contexts.
 """
 
 from collections.abc import Iterable
@@ -21,18 +21,18 @@ Floats = NDArray[np.float32]
 BOUNDARY = N_LETTERS
 N_SYMBOLS = N_LETTERS + 1
 LONGEST = 6
-"""Longest n-grams; one symbol more would make the table of contexts 27 times as large, which is 1.5 GB."""
+"""Longest n-grams; one more symbol would make the table of contexts 27 times as large, 1.5 GB."""
 TEXTS_AT_ONCE = 10_000
 _BEFORE = "\n"
 
 
 def symbols_of(text: str, order: int) -> Ints:
-    """Return the letters of a text as 0-25 and one boundary for all between; `order` - 1 of them before, one after."""
+    """Return the symbols of a text: letters as 0-25, boundaries as 26; `order` - 1 boundaries before, one after."""
     return _symbols([text], order)[0]
 
 
 def _symbols(texts: Iterable[str], order: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the symbols of texts after one another, and which are boundaries that stand before a text."""
+    """Return the concatenated symbols of texts, and which of them are boundaries before a text."""
     whole = "".join(f"{_BEFORE * (order - 1)}{text.replace(_BEFORE, ' ')} " for text in texts)
     codes = np.frombuffer(whole.encode("ascii", errors="replace").upper(), dtype=np.uint8).astype(np.int64)
     before = codes == ord(_BEFORE)
@@ -44,7 +44,7 @@ def _symbols(texts: Iterable[str], order: int) -> tuple[Ints, NDArray[np.bool_]]
 
 
 def number_ngrams(symbols: Ints, order: int) -> Ints:
-    """Number every `order` symbols that follow one another, (..., n) -> (..., n - order + 1)."""
+    """Return the number of each n-gram in base 27, (..., n) -> (..., n - order + 1)."""
     count = symbols.shape[-1] - order + 1
     numbers = symbols[..., :count]
     for place in range(1, order):
@@ -54,23 +54,23 @@ def number_ngrams(symbols: Ints, order: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class CharNgrams:
-    """How likely a symbol is after up to `order` - 1 others, its context."""
+    """Log-probability of a symbol given its context of up to `order` - 1 symbols."""
 
     order: int
     rows: tuple[NDArray[np.int32], ...]
-    """For contexts of 0, 1, ... symbols: where in `table` the row of each begins, by its number, (27 ** length,).
-    One that the texts do not have shares the row of the longest of its ends that they have."""
+    """For contexts of 0, 1, ... symbols: start of the row of each context in `table`, by its number, (27 ** length,).
+    A context that does not occur in the texts shares the row of its longest suffix that does."""
     table: Floats
-    """Log-probabilities of the 27 symbols after each context of the texts, one row after another, (27 * contexts,)."""
+    """Log-probabilities of the 27 symbols after each context of the texts, row by row, (27 * contexts,)."""
 
     @classmethod
     def count(cls, texts: Iterable[str], order: int) -> "CharNgrams":
-        """Count in texts."""
+        """Count n-grams in texts."""
         if not 1 <= order <= LONGEST:
-            raise AliceError(f"n-grams of {order} symbols cannot be counted; choose 1 to {LONGEST}")
+            raise AliceError(f"n-grams of {order} symbols cannot be counted; choose an order from 1 to {LONGEST}")
         codes, counts = _count(texts, order)
         if not len(codes):
-            raise AliceError("there is no letter to count n-grams in; give texts that have some")
+            raise AliceError("there is no letter to count n-grams in; give texts with letters")
         rows = [np.zeros(1, dtype=np.int32)]
         chances = [_interpolated(codes % N_SYMBOLS, counts, np.full((1, N_SYMBOLS), 1 / N_SYMBOLS, np.float32))]
         for length in range(1, order):
@@ -83,7 +83,7 @@ class CharNgrams:
         return cls(order, tuple(rows), np.log(np.concatenate(chances)).ravel())
 
     def logs(self, contexts: NDArray[Any], symbols: NDArray[Any], length: int) -> Floats:
-        """Return the log-probability of symbols after contexts of one length, given by their numbers."""
+        """Return the log-probability of symbols after contexts of one length, which are given by their numbers."""
         return self.table[self.rows[length][contexts] + symbols]
 
     def score(self, symbols: Ints) -> Floats:
@@ -94,7 +94,7 @@ class CharNgrams:
 
 
 def _count(texts: Iterable[str], order: int) -> tuple[Ints, Ints]:
-    """Return the n-grams that occur as ascending numbers, and how often each does."""
+    """Return the numbers of the n-grams that occur, ascending, and their counts."""
     codes, counts, texts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), iter(texts)
     while some := list(islice(texts, TEXTS_AT_ONCE)):
         symbols, before = _symbols(some, order)
@@ -105,7 +105,7 @@ def _count(texts: Iterable[str], order: int) -> tuple[Ints, Ints]:
 
 
 def _interpolated(codes: Ints, counts: Ints, lower: Floats) -> Floats:
-    """Return the chances of each symbol after each context, (contexts, 27), given those after shorter contexts."""
+    """Return the probabilities of symbols after each context, (contexts, 27), given those after shorter contexts."""
     seen = np.bincount(codes, counts, minlength=lower.size).reshape(lower.shape)
     kinds = (seen > 0).sum(-1, keepdims=True)
     return ((seen + kinds * lower) / (seen.sum(-1, keepdims=True) + kinds)).astype(np.float32)

@@ -45,7 +45,7 @@ class Alphabet:
         return len(self.symbols) + 1
 
     def encode(self, text: str) -> Ids:
-        """Return the ids of a text, shape (length,); a character outside the alphabet is an error."""
+        """Return the ids of a text, (length,); a character outside the alphabet is an error."""
         codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
         ids = self._id_of_code[np.minimum(codes, len(self._id_of_code) - 1)]
         if not ids.all():
@@ -53,7 +53,7 @@ class Alphabet:
         return ids
 
     def decode(self, ids: NDArray[np.integer]) -> str:
-        """Return the text of an id array, shape (length,); padding is left out."""
+        """Return the text of an array of ids, (length,); padding is left out."""
         ids = np.asarray(ids)
         if ids.size and (ids.min() < 0 or ids.max() >= self.size):
             raise AliceError(
@@ -62,7 +62,7 @@ class Alphabet:
         return self._code_of_id[ids[ids != PAD]].tobytes().decode("utf-32-le")
 
     def _complaint(self, text: str, positions: NDArray[np.integer]) -> str:
-        """Say which characters are foreign and where, the first five of them."""
+        """Name the first five characters outside the alphabet and their positions."""
         named = ", ".join(f"{text[i]!r} at position {i}" for i in positions[:5])
         more = f" and {len(positions) - 5} more" if len(positions) > 5 else ""
         return f"the text has characters outside the alphabet: {named}{more}; remove or replace them"
@@ -73,4 +73,4 @@ ENGLISH = Alphabet()
 LETTERS_AND_SPACE = Alphabet(LETTERS + " ")
 """The alphabet of the multilingual model."""
 ALPHABETS = {"english": ENGLISH, "letters": LETTERS_AND_SPACE}
-"""Alphabets by the name that commands know them by."""
+"""Alphabets by the name that commands use."""

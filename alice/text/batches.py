@@ -1,6 +1,6 @@
-"""Batches of one token budget, bucketed by length, encrypted on the fly.
+"""Batches within a token budget, bucketed by length, encrypted on the fly.
 
-A batch is fixed by the texts, the seed and its number alone, so it is the same whoever makes it, in whatever order.
+A batch is a function of the texts, the seed and its number, so it does not depend on the process or the order.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,9 +28,9 @@ class Batch:
     """Ciphertexts with their answers."""
 
     cipher_ids: Tensor
-    """What the model sees, (batch, pos); 0 is padding."""
+    """Input of the model, (batch, pos); 0 is padding."""
     plain_ids: Tensor
-    """What it should say, (batch, pos)."""
+    """Correct answer, (batch, pos)."""
     keys: Tensor
     """Cipher letter (0-25) that stands for each plain letter, (batch, 26)."""
     index: Tensor
@@ -49,12 +49,12 @@ class Batch:
         return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
 
     def share(self, rank: int, world: int) -> Self:
-        """Return the rows that process `rank` of `world` computes: every world-th, so that all shares weigh alike."""
+        """Return the rows that process `rank` of `world` computes: every world-th, so that shares are similar."""
         return replace(self, **{name: value[rank::world] for name, value in vars(self).items()})
 
 
 class EncodedTexts:
-    """Many texts as one array of ids: a byte a character."""
+    """Many texts as one array of ids, one byte per character."""
 
     def __init__(self, texts: Iterable[str], alphabet: Alphabet) -> None:
         rows = [alphabet.encode(text) for text in texts]
@@ -78,22 +78,22 @@ class EncodedTexts:
 
 @dataclass(frozen=True)
 class BatchLimit:
-    """How large a batch may be: characters with padding, texts, or both."""
+    """Maximum size of a batch: characters including padding, texts, or both."""
 
     tokens: int | None = 4096
     texts: int | None = None
 
     def allows(self, texts: int, longest: int) -> bool:
-        """Say whether so many texts, the longest of this length, may form one batch."""
+        """Return whether `texts` texts, the longest of length `longest`, may form one batch."""
         return (self.tokens is None or texts * longest <= self.tokens) and (self.texts is None or texts <= self.texts)
 
 
 def plan(
     lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None
 ) -> list[NDArray[np.int64]]:
-    """Group texts of similar length so that no group exceeds the limit or is padded by more than a twentieth.
+    """Group texts of similar length so that no group exceeds the limit or has more than 5 % padding.
 
-    With a generator, texts of one length change places and groups come in random order; the number of groups stays.
+    With a generator, texts of equal length and the groups are shuffled; the number of groups stays the same.
     """
     order = np.arange(len(lengths)) if rng is None else rng.permutation(len(lengths))
     order = order[np.argsort(lengths[order], kind="stable")]
@@ -115,7 +115,7 @@ def plan(
 
 @dataclass(frozen=True)
 class KeySource:
-    """Where keys come from: all 26! of them, or a pool; never one of `excluded`."""
+    """The keys to draw from: all 26!, or a pool; keys in `excluded` are never drawn."""
 
     pool: KeyArray | None = None
     excluded: KeyArray | None = None
@@ -131,7 +131,7 @@ class KeySource:
 
 
 def _rows(keys: KeyArray) -> NDArray[np.void]:
-    """View each key as one value that can be compared."""
+    """View each key as one comparable value."""
     return np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
 
 
@@ -141,9 +141,9 @@ def text_keys(count: int, seed: int, *, excluded: KeyArray | None = None) -> Key
 
 
 class Batches(Dataset[Batch]):
-    """All batches over some texts for one seed; iterate as often as you like, or hand it to a DataLoader.
+    """All batches over texts for one seed; every iteration gives the same ones. Works with a DataLoader.
 
-    Keys are drawn batch by batch from a source, or given for each text, (texts, 26).
+    Keys are drawn per batch from a source, or given for each text, (texts, 26).
     """
 
     def __init__(
@@ -177,16 +177,16 @@ class Batches(Dataset[Batch]):
 
     @property
     def padding(self) -> float:
-        """Share of padding in all that a model computes over these batches."""
+        """Fraction of padding in all positions of these batches."""
         room = sum(int(self._texts.lengths[group].max()) * len(group) for group in self._groups)
         return 1 - int(self._texts.lengths.sum()) / room if room else 0.0
 
 
 class BatchStream:
-    """Shuffled batches without end, from texts that may be more than memory holds.
+    """Endless shuffled batches, from texts that need not fit into memory.
 
-    Texts are read in windows; a corpus that fits into one is read once and kept. A batch is fixed by its number, so a
-    stream can go on where another one stopped.
+    Texts are read in windows; a corpus that fits into one is read once and kept. A batch is determined by its number,
+    so a stream can continue where another one stopped.
     """
 
     def __init__(

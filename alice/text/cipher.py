@@ -1,6 +1,6 @@
-"""Substitution ciphers: a key is a permutation of A-Z; everything that is not a letter stays as it is.
+"""Substitution ciphers: a key is a permutation of A-Z; characters that are not letters stay.
 
-Arrays of keys have shape (n, 26): entry [i, p] is the cipher letter (0-25) that stands for plain letter p.
+Arrays of keys have shape (n, 26): entry [i, p] is the cipher letter (0-25) of plain letter p.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Key:
 
     @classmethod
     def random(cls, rng: np.random.Generator) -> Self:
-        """Draw a key uniformly from all 26! of them."""
+        """Draw a key uniformly from all 26! keys."""
         return cls.from_array(random_keys(1, rng)[0])
 
     @classmethod
@@ -45,7 +45,7 @@ class Key:
         return self.from_array(invert(self.to_array()))
 
     def encrypt(self, text: str) -> str:
-        """Replace every capital letter of a text; the rest stays."""
+        """Replace every capital letter of a text; other characters stay."""
         return text.translate(str.maketrans(LETTERS, self.letters))
 
     def decrypt(self, text: str) -> str:

@@ -1,15 +1,15 @@
-"""Raw text to the alphabet: upper-case, plain marks, repaired spacing; or the reason why a text cannot be used.
+"""Cleaning of raw texts: upper case, plain punctuation, repaired spacing; or the reason why a text is dropped.
 
 The rules, in their order:
 
-1. Every character is folded into the alphabet: capitals, accents taken off, typographic quotes, dashes, ellipses and
-   ligatures spelled plainly, invisible characters removed, every kind of white space a space.
-2. Runs of spaces become one; none is left at the ends.
-3. A dash (a long one, or two hyphens and more) stands between spaces; a hyphen inside a word is left alone.
+1. Every character is folded into the alphabet: capitals, no accents, plain quotes, dashes, ellipses and ligatures, no
+   invisible characters, a space for any white space.
+2. Runs of spaces become one; spaces at the ends are removed.
+3. A dash (a long one, or two or more hyphens) stands between spaces; a hyphen inside a word stays.
 4. No space before `. , ! ? ; :`, and one after them unless more punctuation, a closing quote or the end follows.
 
-Punctuation that the alphabet lacks is taken out: an apostrophe leaves nothing behind, any other mark a space. Any other
-character outside the alphabet is left in place, and is the reason to drop the text.
+Punctuation that the alphabet lacks is removed: an apostrophe without replacement, any other mark becomes a space. Texts
+with any other character outside the alphabet are dropped.
 """
 
 import re
@@ -21,7 +21,7 @@ from alice.errors import AliceError
 from alice.text.alphabet import ENGLISH, LETTERS, PUNCTUATION, Alphabet
 
 DASH = "--"
-"""How a long dash is written until step 3 sets it between spaces."""
+"""How a long dash is written until step 3 puts it between spaces."""
 
 _PLAIN_SPELLING = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u2035\u02b9\u02bb\u02bc\u02bd\u2039\u203a`\u00b4\u0091\u0092", "'"),
@@ -31,11 +31,11 @@ _PLAIN_SPELLING = {
     **dict.fromkeys("\u00bf\u00a1", ""),
     **dict(zip("ÆŒØŁĐÐÞĦŦẞ", ("AE", "OE", "O", "L", "D", "D", "TH", "H", "T", "SS"), strict=True)),
 }
-# A trade mark is not the letters TM and a squared number no digit; decomposing these would change what is written.
+# A trademark sign is not the letters TM, a superscript is not a digit; decomposing these would change the text.
 _NOT_LETTERS = ("<super>", "<sub>", "<circle>", "<square>", "<fraction>")
-_INVISIBLE = {"Mn", "Me", "Cf"}  # accents that stand alone after decomposition; soft hyphens, joiners, byte order marks
+_INVISIBLE = {"Mn", "Me", "Cf"}  # combining accents after decomposition; soft hyphens, joiners, byte order marks
 
-# Curly quote marks show by their shape that they close, even where the space after them was lost.
+# The shape of a curly quote shows that it closes, even where the space after it was lost.
 _CLOSING_QUOTE = re.compile(r"[\u201d\u2019](?:(?=[\u201c\u2018])|(?<=[.,!?;:\u2026].)(?=[^\W\d_]))")
 _DASHES = re.compile("-{2,}")
 _LETTER = re.compile(f"[{LETTERS}]")
@@ -54,7 +54,7 @@ class Reason(Enum):
 
 
 class Folding(dict[int, str]):
-    """A table for `str.translate` that works out a character when it is first met."""
+    """A table for `str.translate` that computes each character on first use."""
 
     def __init__(self, symbols: str) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Folding(dict[int, str]):
         return self[code]
 
     def _spell(self, character: str) -> str:
-        """Return capitals and plain marks for a character, or the character itself where there are none."""
+        """Return a character in capitals and plain marks, or the character itself if it has no such spelling."""
         if character in _PLAIN_SPELLING:
             return _PLAIN_SPELLING[character]
         if character.isspace():
@@ -82,7 +82,7 @@ class Folding(dict[int, str]):
         )
 
     def _place(self, symbol: str) -> str:
-        """Take out punctuation that the alphabet lacks; it parts words, save for the apostrophe."""
+        """Replace punctuation that the alphabet lacks by a space, or by nothing if it is an apostrophe."""
         if symbol in self.symbols or symbol not in PUNCTUATION:
             return symbol
         return "" if symbol == "'" else " "
@@ -110,8 +110,8 @@ class Cleaner:
             raise AliceError(f"max_length={self.max_length} is below min_length={self.min_length}; change one of them")
         symbols = self.alphabet.symbols
         letter = f"[{re.escape(''.join(s for s in symbols if s.isalpha()))}]"
-        # A straight quote mark between a stop and a letter is taken to open: the corpora lost line breaks and outer
-        # quote marks, so counting marks would guess wrong more often. Of two marks there, the first closes.
+        # A straight quote between a stop and a letter is assumed to open: the corpora lost line breaks and outer
+        # quotes, so counting quotes would be wrong more often. Of two quotes there, the first closes.
         unspaced = rf"""([.,!?;:](?:["'](?=["']{letter}))?)(?=["']?{letter})"""
         object.__setattr__(self, "_folding", Folding(symbols))
         object.__setattr__(self, "_foreign", re.compile(f"[^{re.escape(symbols)}]"))
@@ -120,7 +120,7 @@ class Cleaner:
         object.__setattr__(self, "_only_capitals_change", plain)
 
     def clean(self, text: str) -> str | Reason:
-        """Return the cleaned text, or why it is to be dropped."""
+        """Return the cleaned text, or why it is dropped."""
         folded = self._fold(text)
         if fault := self._fault_in(folded):
             return fault
@@ -132,7 +132,7 @@ class Cleaner:
         return cleaned
 
     def normalize(self, text: str) -> str:
-        """Bring a text to the alphabet as far as it goes, however long; doing so twice changes nothing more."""
+        """Apply all rules to a text of any length and keep foreign characters; applying them twice changes nothing."""
         return self._repair_spacing(self._fold(text))
 
     def _fold(self, text: str) -> str:
@@ -144,14 +144,14 @@ class Cleaner:
         return (" " if " " in self.alphabet.symbols else "").join(folded.split())
 
     def _fault_in(self, folded: str) -> Reason | None:
-        """Return the reason to drop a text that repairing its spacing would not take away."""
+        """Return a reason to drop a text that holds whatever its spacing."""
         if not folded:
             return Reason.EMPTY
         if self._foreign.search(folded):
             return Reason.FOREIGN
         if not _LETTER.search(folded):
             return Reason.NO_LETTERS
-        # Only spaces and hyphens can go yet; this spares the repair of texts that are far too long.
+        # Later steps remove only spaces and hyphens; this skips them for texts that are far too long.
         lasting = len(folded) - folded.count(" ") - folded.count("-")
         return Reason.TOO_LONG if self.max_length is not None and lasting > self.max_length else None
 

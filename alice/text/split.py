@@ -1,8 +1,8 @@
-"""Training and test side of a corpus, decided for each sequence by itself.
+"""Training and test side of a corpus, decided for each text independently.
 
-The side follows from a hash of the letters A-Z alone. So it depends neither on the order nor on the rest of the corpus,
-and two versions of a quotation that differ in quote marks or spacing fall on the same side, in whichever corpus.
-Duplicates are another matter: only texts that are equal after cleaning, punctuation included, count as duplicates.
+The side is a hash of the letters A-Z only. It depends neither on the order nor on the rest of the corpus, and versions
+of a quotation that differ in punctuation or spacing fall on the same side in every corpus. Duplicates are different:
+only texts that are equal after cleaning, including punctuation, are duplicates.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,19 +15,19 @@ from alice.text.alphabet import LETTERS
 Side = Literal["train", "test"]
 
 TEST_SHARE = 1 / 40
-"""2.5 % of all sequences, as in the paper."""
+"""2.5 % of all texts, as in the paper."""
 _TEST_BELOW = 2**64 // 40
-_DOMAIN = b"alice-interp spl"  # 16 bytes at most; changing it would let old test texts into training
+_DOMAIN = b"alice-interp spl"  # at most 16 bytes; changing it would move old test texts into training
 _NOT_LETTERS = bytes(set(range(256)) - set(LETTERS.encode()))
 
 
 def letters_of(text: str) -> bytes:
-    """Return the letters A-Z of a text, in capitals: all that the side of a text goes by."""
+    """Return the letters A-Z of a text, in capitals, which determine its side."""
     return text.upper().encode("ascii", errors="ignore").translate(None, _NOT_LETTERS)
 
 
 def is_test(text: str) -> bool:
-    """Say whether a cleaned text belongs to the test side."""
+    """Return whether a cleaned text belongs to the test side."""
     digest = blake2b(letters_of(text), digest_size=8, person=_DOMAIN).digest()
     return int.from_bytes(digest, "big") < _TEST_BELOW
 

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -39,7 +40,7 @@ def test_a_folder_in_the_hub_layout_is_two_files(base, tmp_path):
     assert json.loads((tmp_path / "config.json").read_text())["d_model"] == 16
 
 
-def spoil_weights(tmp_path, change):
+def change_weights(tmp_path, change):
     weights = load_file(tmp_path / "model.safetensors")
     change(weights)
     save_file(weights, tmp_path / "model.safetensors")
@@ -55,41 +56,44 @@ def cut(path, length):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "complaint"),
+    ("damage", "complaint"),
     [
         (lambda d: (d / "config.json").unlink(), "has no config.json"),
         (lambda d: (d / "model.safetensors").unlink(), "has no model.safetensors"),
         (lambda d: (d / "config.json").write_text("{"), "cannot be read"),
-        (lambda d: (d / "config.json").write_text("[1]"), "no JSON object"),
+        (lambda d: (d / "config.json").write_text("[1]"), "is not a JSON object"),
         (lambda d: (d / "config.json").write_text('{"model_type": "bert"}'), "format None, not 1"),
         (lambda d: (d / "config.json").write_text('{"format": 1, "hidden_size": 3}'), "unknown key 'hidden_size'"),
         (lambda d: (d / "config.json").write_bytes(b"\xff\xfe\x00"), "cannot be read"),
-        (lambda d: change_config(d, n_layers=10**9), "wants 2,176,000,000,000 of them in its blocks alone"),
+        (lambda d: change_config(d, n_layers=10**9), "its blocks alone need 2,176,000,000,000 of them"),
         (lambda d: change_config(d, n_layers=1), r"6 unknown \(first: blocks.1"),
-        (lambda d: change_config(d, n_ctx=10**12), "n_ctx=1000000000000 is more than"),
-        (lambda d: cut(d / "model.safetensors", 0), "empty, cut off or no safetensors"),
-        (lambda d: cut(d / "model.safetensors", 999), "empty, cut off or no safetensors"),
-        (lambda d: (d / "model.safetensors").write_text("hello, I am a text"), "no safetensors file"),
-        (lambda d: spoil_weights(d, lambda w: w.pop("ln_final.w")), r"1 missing \(first: ln_final.w\)"),
-        (lambda d: spoil_weights(d, lambda w: w.update(extra=torch.ones(1))), r"1 unknown \(first: extra\)"),
-        (lambda d: spoil_weights(d, lambda w: w.update({"ln_final.w": torch.ones(9)})), r"ln_final.w has shape \(9,\)"),
+        (lambda d: change_config(d, n_ctx=10**12), "n_ctx=1000000000000 is above the limit"),
+        (lambda d: cut(d / "model.safetensors", 0), "empty, truncated or not a safetensors"),
+        (lambda d: cut(d / "model.safetensors", 999), "empty, truncated or not a safetensors"),
+        (lambda d: (d / "model.safetensors").write_text("hello, I am a text"), "not a safetensors file"),
+        (lambda d: change_weights(d, lambda w: w.pop("ln_final.w")), r"1 missing \(first: ln_final.w\)"),
+        (lambda d: change_weights(d, lambda w: w.update(extra=torch.ones(1))), r"1 unknown \(first: extra\)"),
+        (
+            lambda d: change_weights(d, lambda w: w.update({"ln_final.w": torch.ones(9)})),
+            r"ln_final.w has shape \(9,\)",
+        ),
     ],
 )
-def test_a_spoilt_checkpoint_is_refused_in_one_sentence(base, tmp_path, spoil, complaint):
+def test_a_damaged_checkpoint_is_refused_in_one_sentence(base, tmp_path, damage, complaint):
     base.save_pretrained(tmp_path)
-    spoil(tmp_path)
+    damage(tmp_path)
     with pytest.raises(AliceError, match=complaint) as caught:
         Alice.from_pretrained(tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_name_lists_what_is_there(tmp_path, monkeypatch):
+def test_an_unknown_name_suggests_the_nearest(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "bundled", lambda: {"bijective": tmp_path})
     with pytest.raises(AliceError, match="no checkpoint 'bijectiv'; did you mean 'bijective'"):
         checkpoint.resolve("bijectiv")
 
 
-def test_a_file_is_no_checkpoint(tmp_path):
+def test_a_file_is_not_a_checkpoint(tmp_path):
     (tmp_path / "x.pt").write_text("")
     with pytest.raises(AliceError, match="is a file; a checkpoint is a folder"):
         checkpoint.resolve(tmp_path / "x.pt")
@@ -103,15 +107,25 @@ def test_a_hub_id_is_fetched_and_loaded(base, ids, tmp_path, monkeypatch):
         asked.append(repo)
         return str(tmp_path)
 
+    monkeypatch.setattr("huggingface_hub.model_info", lambda repo, timeout: asked.append((repo, timeout)))
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     assert torch.equal(Alice.from_pretrained("somebody/alice-base")(ids), base(ids))
-    assert asked == ["somebody/alice-base"]
+    assert asked == [("somebody/alice-base", 10.0), "somebody/alice-base"]
+
+
+@pytest.mark.parametrize("name", ["runs/mien", "./runs/mien", "~/mien", "/mien", "a/b/c", Path("owner/model")])
+def test_what_looks_like_a_path_is_never_asked_for_at_the_hub(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setattr(checkpoint, "_fetch", lambda hub_id: pytest.fail(f"asked the hub for {hub_id}"))
+    with pytest.raises(AliceError, match="there is no checkpoint"):
+        checkpoint.resolve(name)
 
 
 def test_a_hub_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(AliceError, match="neither a folder here nor a model that the hub gives"):
+    with pytest.raises(AliceError, match="could not be downloaded from the hub"):
         checkpoint.resolve("nobody/there-is-no-such-model")
 
 

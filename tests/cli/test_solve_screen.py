@@ -9,7 +9,7 @@ from rich.console import Console
 from workbench import save_checkpoint
 
 from alice.cli import main, solve_screen
-from alice.cli.solve_screen import SECONDS_TO_ANIMATE, can_animate, show
+from alice.cli.solve_screen import SECONDS_TO_ANIMATE, can_animate, show, solve_console
 from alice.solving.solution import Solution
 
 SOLUTION = Solution(
@@ -50,6 +50,14 @@ def test_letters_are_as_bright_as_the_model_is_sure_of_them():
     bold, green, dim = "\x1b[1;32m", "\x1b[32m", "\x1b[2m"
     first = printed().splitlines()[0]
     assert first == f"{bold}A\x1b[0m{green}B\x1b[0m{bold}A\x1b[0m{dim}C\x1b[0m!"
+
+
+def test_a_terminal_that_claims_no_columns_gets_the_whole_answer(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "0")
+    console = solve_console()
+    with console.capture() as shown:
+        show(SOLUTION, console, layers=True)
+    assert "ABAC!" in shown.get()
 
 
 def test_what_a_layer_changed_is_underlined():

@@ -53,6 +53,38 @@ def test_logit_attributions_of_the_stream_are_the_pooled_logits(base, ids):
         assert attributed[0, where].mean() == pytest.approx(float(expected), abs=1e-4)
 
 
+def test_tokens_and_text_are_converted_both_ways_one_by_one_and_in_batches(base):
+    texts = ["A SHORT ONE", "NOBODY READS THIS."]
+    batch = base.to_tokens(texts)
+    assert batch.shape == (2, 18)
+    assert base.to_string(batch) == texts
+    assert base.to_string(batch[0]) == texts[0]  # without its padding
+    assert base.to_string(base.to_tokens(texts[0])) == texts[:1]
+    assert base.to_string(batch.numpy()) == base.to_string(batch.tolist()) == texts
+    assert base.to_string([1, 2, 0, 3]) == "ABC"
+    assert base.to_string([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("tokens", "complaint"),
+    [
+        (torch.tensor([0.5, 1.0]), "give integers"),
+        (torch.ones(1, 1, 1, dtype=torch.long), r"shape \(1, 1, 1\)"),
+        ([[1], [2, 3]], "different lengths"),
+        ([1, 99], "ids 1 to 99 do not fit"),
+    ],
+)
+def test_what_is_not_a_text_of_ids_is_one_sentence(base, tokens, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        base.to_string(tokens)
+
+
+@pytest.mark.parametrize(("texts", "complaint"), [("", "empty text"), (["A", "b"], "'b' at position 0")])
+def test_what_cannot_be_tokens_is_one_sentence(base, texts, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        base.to_tokens(texts)
+
+
 def test_a_token_is_exactly_one_character(base):
     assert base.to_single_token("A") == 1
     with pytest.raises(AliceError, match="exactly one"):

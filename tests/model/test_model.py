@@ -171,9 +171,9 @@ def test_a_letters_and_space_model_has_28_ids():
 @pytest.mark.parametrize(
     ("bad", "complaint"),
     [
-        (torch.zeros(3, dtype=torch.int64), "no batch"),
-        (torch.ones(1, 4), "whole numbers"),
-        (torch.zeros(1, 0, dtype=torch.int64), "no batch"),
+        (torch.zeros(3, dtype=torch.int64), "not a batch"),
+        (torch.ones(1, 4), "integers"),
+        (torch.zeros(1, 0, dtype=torch.int64), "not a batch"),
         (torch.full((1, 3), 37), "do not fit the model's 37 symbols"),
         (torch.full((1, 3), -1), "do not fit"),
         (torch.ones(1, 321, dtype=torch.int64), "longer than the 320"),

@@ -1,8 +1,8 @@
 import pytest
-from alice.checkpoint.known_text import Check, better_order, other_orders
 
-from alice.checkpoint import known_text
 from alice.model import Alice
+from alice.solving import known_text
+from alice.solving.known_text import Check, better_order, other_orders
 from alice.text.alphabet import ENGLISH, LETTERS, LETTERS_AND_SPACE, Alphabet
 
 ORDERS = other_orders(ENGLISH)

@@ -1,10 +1,14 @@
+import re
+from dataclasses import replace
+
 import pytest
 import torch
 from tiny import tiny
 
+from alice.errors import AliceError
 from alice.model import Alice
 from alice.solving.decoding import solve
-from alice.solving.solution import UNICITY_DISTANCE, read
+from alice.solving.solution import UNICITY_DISTANCE, Solution, read, solve_with
 from alice.text.alphabet import ENGLISH
 from alice.text.cipher import Key
 
@@ -91,3 +95,44 @@ def test_padding_is_never_an_answer(variant):
 def test_typographic_marks_are_read_as_plain_ones():
     reading = read("“A’B—C…”", ENGLISH)
     assert ENGLISH.decode(reading.ids) == '"A\'B-C."'
+
+
+SOLUTION = Solution("Xy, <X>", "Ab, <A>", {"X": "A", "Y": "B"}, {"X": 1.0, "Y": 0.25}, [], "short")
+
+
+def test_a_solution_prints_plaintext_key_confidence_and_note():
+    assert str(SOLUTION).splitlines() == [
+        "Ab, <A>",
+        "cipher       X   Y",
+        "plain        A   B",
+        "confidence  **  25  (%, ** = sure)",
+        "note: short",
+    ]
+    assert str(replace(SOLUTION, confidence={}, note="")).splitlines()[1:] == [
+        "cipher       X   Y",
+        "plain        A   B",
+    ]
+    assert str(Solution("1", "1", {}, {}, [], "no letter")) == "1\nnot solved: no letter"
+
+
+def test_a_solution_shows_itself_in_a_notebook():
+    page = SOLUTION._repr_html_()
+    assert page.count('rgba(46,160,67,0.60)" title="X, 100 %">A</span>') == 3  # twice in the text, once in the key
+    assert page.count('rgba(46,160,67,0.15)" title="y, 25 %">b</span>') == 1
+    assert re.sub("<[^>]*>", "", page).startswith("Ab, &lt;A&gt;")
+    assert page.endswith("<p>note: short</p>")
+    assert "rgba" not in replace(SOLUTION, confidence={})._repr_html_()
+
+
+def test_another_solver_gives_a_key_and_no_confidence():
+    unsolved, solved = solve_with(KEY.decrypt, ["5 !", "It’s: " + KEY.encrypt("BAD").lower()])
+    assert (unsolved.key, solved.confidence) == ({}, {})
+    assert solved.plaintext.endswith(": bad")
+    assert solved.key["R"] == "D"
+
+
+def test_weights_that_make_no_numbers_are_an_error(model):
+    with torch.no_grad():
+        model.blocks[0].mlp.down.weight.fill_(1e38)
+    with pytest.raises(AliceError, match="not finite"):
+        list(solve(model, ["SOME TEXT"]))
