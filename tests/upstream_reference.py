@@ -1,6 +1,6 @@
-"""The authors' model in plain tensor code, written from the facts of its format; it shares nothing with the package.
+"""The authors' model in plain tensor code, written from a description of the format and independent of the package.
 
-One text at a time and without padding, so that a padded batch of the package is compared with texts that never saw any.
+It reads one text at a time without padding, so that padded batches of the package are compared with unpadded texts.
 """
 
 import math

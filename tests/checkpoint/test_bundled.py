@@ -1,4 +1,4 @@
-"""The models that come with the package."""
+"""The bundled models."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from alice.model.config import VARIANTS
 from alice.solving.evaluate import score
 from alice.text.batches import Batches, EncodedTexts
 from alice.text.cleaning import Cleaner
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 from alice.training.presets import CPU_SIZES
 
 LONG_TEXTS = [
@@ -37,8 +37,8 @@ def test_all_three_variants_come_with_the_package():
 
 def test_a_bundled_model_solves_long_texts_under_keys_it_never_saw(name):
     model = Alice.from_pretrained(name)
-    texts = [Cleaner(model.alphabet).clean(text) for text in LONG_TEXTS]  # the multilingual one knows letters alone
-    batches = Batches(EncodedTexts(texts * 5, model.alphabet), model.alphabet, seed=(2026,))  # each under five keys
+    texts = [Cleaner(model.alphabet).clean(text) for text in LONG_TEXTS]  # the multilingual one has letters only
+    batches = Batches(EncodedTexts(texts * 5, model.alphabet), model.alphabet, seed=(2026,))  # five keys per text
     errors = score(model, batches).errors
     assert np.mean(errors) < 0.1
 
@@ -52,7 +52,7 @@ def test_a_bundled_model_has_a_card_with_its_command_and_its_log(name):
     folder = bundled()[name]
     card = (folder / "card.md").read_text(encoding="utf-8")
     assert f"alice-interp evaluate --ckpt {name}" in card
-    assert metrics_log.read(folder)[-1]["step"] > 0
+    assert read_metrics(folder)[-1]["step"] > 0
 
 
 def test_all_bundled_models_together_are_small():

@@ -4,13 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from training_runs import carry_out, small_run, write_corpus
+from trainings import carry_out, small_training, write_corpus
 
-from alice.checkpoint.export import export, shippable
-from alice.errors import AliceError
+from alice.checkpoint.export import export, round_to_half
 from alice.model import Alice
 from alice.solving.evaluate import Scores
-from alice.training.folder import Run
+from alice.training.folder import Training
+
+TABLE = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+ERRORS = {part: (TABLE.mean[part], TABLE.median[part]) for part in TABLE.mean}
 
 
 @pytest.fixture(scope="module")
@@ -18,77 +20,66 @@ def corpus(tmp_path_factory):
     return write_corpus(tmp_path_factory.mktemp("corpus") / "texts.txt")
 
 
-ERRORS = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+@pytest.fixture(scope="module")
+def first(corpus, tmp_path_factory):
+    """A training of 10 steps."""
+    training = small_training(tmp_path_factory.mktemp("trainings") / "first", corpus, steps=10)
+    carry_out(training)
+    return training
 
 
-def ship(folder, out):
-    model = shippable(folder)
-    export(folder, out, model, name="tiny", errors=ERRORS, command="alice-interp evaluate --ckpt tiny")
-    return model
+def ship(training, out):
+    """Export a training; return the model and the card."""
+    model = round_to_half(Alice.from_pretrained(training.folder))
+    log = (training.folder / "metrics.jsonl").read_bytes()
+    command = "alice-interp evaluate --ckpt tiny"
+    export(out, model, name="tiny", training=training.summary(), log=log, errors=ERRORS, command=command)
+    return model, (out / "card.md").read_text()
 
 
-def test_an_export_is_half_as_large_and_says_what_went_into_it(corpus, tmp_path):
-    run = small_run(tmp_path / "run", corpus, steps=12)
-    carry_out(run)
-    model = ship(run.folder, tmp_path / "out")
-    assert all(map(torch.equal, Alice.from_pretrained(tmp_path / "out").parameters(), model.parameters()))
-    weights = Alice.from_pretrained(run.folder).state_dict()
+def test_an_export_has_half_precision_and_says_how_it_was_trained(first, tmp_path):
+    model, _ = ship(first, tmp_path)
+    assert all(map(torch.equal, Alice.from_pretrained(tmp_path).parameters(), model.parameters()))
+    weights = Alice.from_pretrained(first.folder).state_dict()
     assert all(torch.equal(value, weights[name].half().float()) for name, value in model.state_dict().items())
-    about = json.loads((tmp_path / "out" / "training.json").read_text())
-    assert about["data"] == "texts.txt"
-    assert about["totals"]["steps"] == 12
-    assert (tmp_path / "out" / "metrics.jsonl").read_text() == (run.folder / "metrics.jsonl").read_text()
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in (tmp_path, first.folder)]
+    assert sizes[0] < 0.7 * sizes[1]
+    described = json.loads((tmp_path / "training.json").read_text())
+    assert described["data"] == "texts.txt"
+    assert described["totals"]["steps"] == 10
+    assert (tmp_path / "metrics.jsonl").read_text() == (first.folder / "metrics.jsonl").read_text()
 
 
-def test_totals_add_up_over_runs_that_start_from_an_export(corpus, tmp_path):
-    first = small_run(tmp_path / "first", corpus, steps=10)
-    carry_out(first)
-    ship(first.folder, tmp_path / "shipped")
-    second = replace(small_run(tmp_path / "second", corpus, steps=7), init=str(tmp_path / "shipped"))
-    carry_out(second)
-    assert Run.open(second.folder, {}).totals().steps == 17
-    assert carry_out(Run.open(second.folder, {"steps": 9}), resume=True)
-    assert Run.open(second.folder, {}).totals().steps == 19
-    assert first.totals().tokens < second.totals().tokens
-
-
-def test_totals_count_the_run_that_a_run_started_from_and_the_card_names_it(corpus, tmp_path):
-    carry_out(small_run(tmp_path / "first", corpus, steps=3))
-    second = replace(small_run(tmp_path / "second", corpus, steps=2), init=str(tmp_path / "first"))
-    carry_out(second)
-    assert second.totals().steps == 5
-    ship(second.folder, tmp_path / "out")
-    card = (tmp_path / "out" / "card.md").read_text()
-    assert "- 5 steps" in card
-    assert "those of `first`, from whose weights it started, included" in card
-    assert json.loads((tmp_path / "out" / "training.json").read_text())["started_from"] == "first"
-    assert str(tmp_path) not in (tmp_path / "out" / "training.json").read_text()
-
-
-def test_the_card_shows_the_measured_figures_and_the_command(corpus, tmp_path):
-    run = small_run(tmp_path / "run", corpus, steps=2)
-    carry_out(run)
-    ship(run.folder, tmp_path / "out")
-    card = (tmp_path / "out" / "card.md").read_text()
+def test_the_card_shows_the_measured_error_rates_and_the_command(first, tmp_path):
+    _, card = ship(first, tmp_path)
     assert "over 3 test texts" in card
     assert "- Symbols: A-Z, space and `.,!?-;:'\"`." in card
     assert "`alice-interp evaluate --ckpt tiny`" in card
     assert "| [0,32) | 2 | 37.50 ± " in card
     assert "| [128,256) | 1 | 12.50 | 12.50 (12.50-12.50) |" in card
     assert "[32,64)" not in card
-    assert "2 steps" in card
+    assert "- 10 steps" in card
+    assert "batches of at most 512 characters" in card
 
 
-def test_a_run_is_not_exported_onto_itself(corpus, tmp_path):
-    carry_out(small_run(tmp_path, corpus, steps=2))
-    with pytest.raises(AliceError, match="export to another folder"):
-        ship(tmp_path, tmp_path)
+def test_totals_include_the_export_that_a_training_started_from(first, corpus, tmp_path):
+    ship(first, tmp_path / "shipped")
+    second = replace(small_training(tmp_path / "second", corpus, steps=7), init=str(tmp_path / "shipped"))
+    carry_out(second)
+    assert second.totals().steps == 17
+    assert carry_out(Training.open(second.folder, {"steps": 9}), resume=True)
+    assert Training.open(second.folder, {}).totals().steps == 19
+    assert first.totals().tokens < second.totals().tokens
 
 
-def test_the_card_of_a_run_with_few_keys_says_so(corpus, tmp_path):
-    run = small_run(tmp_path / "run", corpus, steps=2, cipher_pool=5, batch_tokens=None, batch_texts=8)
-    carry_out(run)
-    ship(run.folder, tmp_path / "out")
-    card = (tmp_path / "out" / "card.md").read_text()
+def test_the_card_names_the_training_that_another_started_from_and_no_path(first, corpus, tmp_path):
+    pool = {"cipher_pool": 5, "batch_tokens": None, "batch_texts": 8}
+    second = replace(small_training(tmp_path / "second", corpus, steps=2, **pool), init=str(first.folder))
+    carry_out(second)
+    _, card = ship(second, tmp_path / "out")
+    assert "- 12 steps" in card
+    assert "including those of `first`, whose weights it started from" in card
+    assert json.loads((tmp_path / "out" / "training.json").read_text())["started_from"] == "first"
+    assert str(tmp_path) not in (tmp_path / "out" / "training.json").read_text()
     assert "a pool of 5 keys" in card
-    assert "batches of 8 texts at most" in card
+    assert "batches of at most 8 texts" in card

@@ -1,4 +1,4 @@
-"""An imported model answers as the authors' does: compared with an independent implementation of theirs."""
+"""An imported model gives the same outputs as an independent implementation of the authors' model."""
 
 import pytest
 import torch
@@ -127,7 +127,7 @@ def test_the_bijective_head_assigns_the_whole_vocabulary(tmp_path):
 
 
 @pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "module._orig_mod."])
-def test_prefixes_of_compiled_and_averaged_models_are_taken_off(prefix, tmp_path):
+def test_prefixes_of_compiled_and_averaged_models_are_stripped(prefix, tmp_path):
     config = reference.CONFIGS["bijective"]
     state = reference.random_state(config)
     model = imported(tmp_path, config, {prefix + name: tensor for name, tensor in state.items()})

@@ -1,4 +1,4 @@
-"""What is no checkpoint of the authors', or does not fit its config, is refused in one sentence; nothing in it runs."""
+"""A file that is not a checkpoint of the authors or does not fit its config is refused; no code in it runs."""
 
 import pickle
 from pathlib import Path
@@ -8,12 +8,12 @@ import torch
 import upstream_reference as reference
 
 from alice.checkpoint import upstream
-from alice.checkpoint.upstream_config import mlp_width
+from alice.checkpoint.upstream import mlp_width
 from alice.errors import AliceError
 
 
 class Payload:
-    """A pickle that writes a file when it is loaded carelessly."""
+    """A pickle that creates a file when it is loaded without `weights_only`."""
 
     def __init__(self, target):
         self.target = target
@@ -45,10 +45,10 @@ def test_a_payload_is_refused_and_does_not_run(place, new_format, tmp_path):
     target = tmp_path / "ran"
     whole = reference.file_of({}, {}) | {place: {"x": Payload(target)}}
     torch.save(whole, tmp_path / "evil.pt", _use_new_zipfile_serialization=new_format)
-    assert "can run code, so it is refused" in refused(tmp_path / "evil.pt")
+    assert "could execute code, so it is refused" in refused(tmp_path / "evil.pt")
     assert not target.exists()
     torch.load(tmp_path / "evil.pt", weights_only=False)
-    assert target.exists()  # the payload works, where it is let
+    assert target.exists()  # the payload works when it is allowed to
 
 
 def test_a_bare_pickle_with_a_payload_does_not_run_either(tmp_path):
@@ -57,11 +57,11 @@ def test_a_bare_pickle_with_a_payload_does_not_run_either(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_files_that_are_no_checkpoints(tmp_path):
+def test_files_that_are_not_checkpoints_are_refused(tmp_path):
     good = saved(tmp_path).read_bytes()
     for content in (b"", b"hello, I am a text", good[: len(good) // 2], b"PK\x05\x06" + bytes(18)):
         (tmp_path / "x.pt").write_bytes(content)
-        assert "empty, cut off or not a file of torch.save" in refused(tmp_path / "x.pt")
+        assert "empty, truncated or not a file of torch.save" in refused(tmp_path / "x.pt")
     assert "cannot be read (No such file or directory)" in refused(tmp_path / "nowhere.pt")
     for value in ([1, 2], {"model": {}}, {"model_state_dict": 3, "config": {}}, torch.ones(2)):
         torch.save(value, tmp_path / "x.pt")
@@ -71,7 +71,7 @@ def test_files_that_are_no_checkpoints(tmp_path):
 
 
 def weight(name, value=None):
-    """Return a change that sets a tensor, or takes it away."""
+    """Return a change that sets a tensor, or removes it."""
 
     def change(whole):
         state = whole["model_state_dict"]
@@ -95,16 +95,16 @@ def weight(name, value=None):
         (
             "base",
             weight("norm.weight", torch.ones(9)),
-            "norm.weight has shape (9,), but by the config it should be (32,)",
+            "norm.weight has shape (9,), but the config needs (32,)",
         ),
         ("base", weight("debed.weight", torch.ones(37, 3)), "debed.weight has shape (37, 3)"),
         ("base", weight("blocks.0.feed_forward.w2.weight", torch.ones(32, 85)), "w2.weight has shape (32, 85)"),
         ("dynamic", weight("embeddings.blocks.0.feed_forward.w1.weight", torch.ones(256, 32)), "w1.weight has shape"),
-        ("base", weight("norm.weight", torch.ones(32).int()), "norm.weight is no dense tensor"),
-        ("base", weight("norm.weight", torch.ones(32).to_sparse()), "norm.weight is no dense tensor"),
-        ("base", weight("norm.weight", torch.ones(1).expand(32)), "norm.weight is no dense tensor"),
-        ("base", weight("norm.weight", "hello"), "norm.weight is no dense tensor"),
-        ("base", weight("module.norm.weight", torch.ones(32)), "norm.weight is there twice"),
+        ("base", weight("norm.weight", torch.ones(32).int()), "norm.weight is not a dense tensor"),
+        ("base", weight("norm.weight", torch.ones(32).to_sparse()), "norm.weight is not a dense tensor"),
+        ("base", weight("norm.weight", torch.ones(1).expand(32)), "norm.weight is not a dense tensor"),
+        ("base", weight("norm.weight", "hello"), "norm.weight is not a dense tensor"),
+        ("base", weight("module.norm.weight", torch.ones(32)), "norm.weight occurs twice"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(variant, change, complaint, tmp_path):
@@ -115,21 +115,25 @@ def test_tensors_that_do_not_fit_are_named(variant, change, complaint, tmp_path)
     ("variant", "settings", "complaint"),
     [
         ("base", {"dim": "32"}, "'dim' in the config is '32', not a whole number of at least 1"),
-        ("base", {"dim": 64}, "embeddings.weight has shape (37, 32), but by the config it should be (37, 64)"),
+        ("base", {"dim": 64}, "embeddings.weight has shape (37, 32), but the config needs (37, 64)"),
         ("base", {"n_head": 3}, "d_model=32 does not divide into n_heads=3"),
         ("base", {"n_layer": 0}, "'n_layer' in the config is 0"),
         ("base", {"n_layer": 2}, "7 tensors are unknown (first: blocks.2."),
         ("base", {"n_layer": 10**12}, "blocks.3.attention_norm.weight is missing"),
         ("base", {"ffn_dim_multiplier": -1}, "'ffn_dim_multiplier' in the config is -1, not a positive number"),
         ("base", {"ffn_dim_multiplier": 9.0}, "blocks.0.feed_forward.w1.weight has shape (256, 32)"),
-        ("base", {"extra_chars": ".,"}, "debed.bias has 37 entries, one for padding and each of 36 symbols"),
+        ("base", {"extra_chars": ".,"}, "debed.bias has 37 entries, for padding and 36 symbols"),
         ("base", {"extra_chars": ".,!?-;:'A"}, "repeats a symbol"),
         ("base", {"extra_chars": None}, "'extra_chars' in the config is None, not a text"),
         ("base", {"unique_decoding": False}, "'unique_decoding' in the config is False"),
         ("base", {"unique_decoding": 1}, "'unique_decoding' in the config is 1, not true or false"),
         ("bijective", {"sinkhorn_tau": float("nan")}, "'sinkhorn_tau' in the config is nan, not a positive number"),
         ("bijective", {"cross_n_head": 5}, "d_model=32 does not divide into cross_heads=5"),
-        ("bijective", {"dynamic_embeddings": True}, "none of our three variants"),
+        (
+            "bijective",
+            {"dynamic_embeddings": True},
+            "no variant of ours has both dynamic embeddings and the bijective head",
+        ),
         ("bijective", {"sinkhorn_decoding": False}, "unknown (first: output_query)"),
         ("dynamic", {"embedding_n_head": 0}, "'embedding_n_head' in the config is 0"),
     ],
@@ -143,7 +147,7 @@ def test_a_missing_setting_is_named(key, tmp_path):
     assert f"the config has no {key!r}" in refused(saved(tmp_path, change=lambda whole: whole["config"].pop(key)))
 
 
-def test_keys_that_older_configs_lack_may_be_missing(tmp_path):
+def test_older_configs_without_later_keys_are_read(tmp_path):
     def change(whole):
         for key in ("ffn_dim_multiplier", "sinkhorn_decoding", "dynamic_embeddings"):
             whole["config"].pop(key)
@@ -151,11 +155,11 @@ def test_keys_that_older_configs_lack_may_be_missing(tmp_path):
     assert upstream.read(saved(tmp_path, change=change)).config.variant == "base"
 
 
-def test_averaged_weights_that_are_not_there(tmp_path):
+def test_missing_averaged_weights_are_named(tmp_path):
     assert "import it without --ema" in refused(saved(tmp_path), ema=True)
 
 
-def test_an_alphabet_with_a_symbol_too_few(tmp_path):
+def test_an_alphabet_with_too_few_symbols_is_refused(tmp_path):
     assert "has 27; give all symbols in their order" in refused(saved(tmp_path), alphabet="ABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 
 

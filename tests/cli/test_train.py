@@ -5,12 +5,12 @@ import time
 
 import pytest
 from click.testing import CliRunner
-from training_runs import write_corpus
+from trainings import write_corpus
 
 from alice.cli import main
-from alice.training import log as metrics_log
+from alice.training.folder import read_metrics
 
-FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--cpu"]
+FAST = ["--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--device", "cpu"]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def run(*arguments):
 
 
 def test_a_training_ends_with_a_checkpoint_and_a_log(corpus, tmp_path):
-    out = tmp_path / "run"
+    out = tmp_path / "mine"
     result = run("--out", out, "--data", corpus, "--steps", 3, "--eval-every", 2, "--log-every", 1, *FAST)
     assert result.exit_code == 0, result.output
     assert result.stdout == f"done: {out}\n"
@@ -32,43 +32,55 @@ def test_a_training_ends_with_a_checkpoint_and_a_log(corpus, tmp_path):
         "config.json", "metrics.jsonl", "model.safetensors", "training-state.safetensors", "training.json",
     ]  # fmt: skip
     assert run("--out", out, "--resume", "--steps", 5).exit_code == 0
-    assert metrics_log.read(out)[-1]["step"] == 5
+    assert read_metrics(out)[-1]["step"] == 5
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_saves_and_says_how_to_go_on(corpus, tmp_path, number, code):
-    out = tmp_path / "run"
+def test_the_default_folder_is_below_trainings(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("--data", corpus, "--variant", "bijective", "--steps", 1, "--eval-texts", 4, *FAST)
+    assert result.stdout == "done: trainings/bijective-mini\n"
+    assert (tmp_path / "trainings" / "bijective-mini" / "training.json").exists()
+
+
+def test_a_signal_saves_and_says_how_to_continue(corpus, tmp_path):
+    out = tmp_path / "mine"
     command = [sys.executable, "-m", "alice.cli", "train", "--out", str(out), "--data", corpus, "--steps", "100000"]
     with subprocess.Popen([*command, *FAST, "--log-every", "1"], stderr=subprocess.PIPE, text=True) as process:
-        for _ in range(12_000):  # ten minutes: a busy machine takes one to import torch
-            if (out / "metrics.jsonl").exists() and len(metrics_log.read(out)) > 3:
+        for _ in range(12_000):  # ten minutes: on a busy machine, importing torch takes one
+            if (out / "metrics.jsonl").exists() and len(read_metrics(out)) > 3:
                 break
             time.sleep(0.05)
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == code
+    assert process.returncode == 143
     assert f"alice-interp train --out {out} --resume" in errors
     assert "Traceback" not in errors
-    steps = metrics_log.read(out)[-1]["step"]
+    steps = read_metrics(out)[-1]["step"]
     assert run("--out", out, "--resume", "--steps", steps + 2).exit_code == 0
-    assert metrics_log.read(out)[-1]["step"] == steps + 2
+    assert read_metrics(out)[-1]["step"] == steps + 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--resume"], "holds no run to resume"),
+        (["--resume"], "does not hold a training to resume"),
         (["--resume", "--preset", "mini"], "leave those options out"),
         (["--steps", "5", "--hours", "1"], "one budget"),
         (["--steps", "5", "--lr", "-1"], "must be greater than 0"),
         (["--steps", "5", "--data", "quots"], "did you mean 'quotes'"),
+        (["--steps", "5", "--device", "nonsense"], "cannot compute on the device 'nonsense'"),
     ],
 )
-def test_a_mistake_is_one_line(tmp_path, arguments, complaint):
-    result = run("--out", tmp_path / "run", *arguments, "--precision", "fp32")
+def test_a_mistake_is_one_line(corpus, tmp_path, arguments, complaint):
+    data = [] if "--data" in arguments or "--resume" in arguments else ["--data", corpus]
+    result = run("--out", tmp_path / "mine", *arguments, *data, "--precision", "fp32")
     assert result.exit_code == 1
     assert complaint in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_resume_needs_a_folder():
+    assert "--resume needs the training folder" in run("--resume").stderr
 
 
 def test_help_lists_every_field_of_the_recipe():

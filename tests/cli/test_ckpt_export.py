@@ -1,0 +1,47 @@
+"""`ckpt export`: the card has the numbers that `evaluate` gives for the exported checkpoint."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from trainings import carry_out, small_training, write_corpus
+
+from alice.cli import main
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    place = tmp_path_factory.mktemp("trainings")
+    training = small_training(place / "mine", write_corpus(place / "texts.txt", 1500), steps=5, eval_texts=4)
+    carry_out(training)
+    return training
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def test_the_card_has_the_error_rates_of_evaluate(training, tmp_path):
+    done = invoke("ckpt", "export", training.folder, "--out", tmp_path / "tiny", "--data", training.data)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"done: {tmp_path / 'tiny'}\n"
+    card = (tmp_path / "tiny" / "card.md").read_text()
+    assert "`alice-interp evaluate --ckpt tiny --data texts.txt`" in card
+    measured = json.loads(invoke("evaluate", "--ckpt", tmp_path / "tiny", "--data", training.data, "--json").stdout)
+    rows = {row.split(" | ")[0].lstrip("| "): row.split(" | ")[2] for row in card.splitlines() if row.startswith("| ")}
+    mean = measured["mean"]["all"]
+    assert rows["all"] == f"{mean['mean']:.2f} ± {mean['error']:.2f}"
+
+
+def test_a_training_is_not_exported_onto_itself(training):
+    before = (training.folder / "model.safetensors").read_bytes()
+    done = invoke("ckpt", "export", training.folder, "--out", training.folder, "--data", training.data)
+    assert done.exit_code == 1
+    assert "export to another folder" in done.stderr
+    assert (training.folder / "model.safetensors").read_bytes() == before
+
+
+def test_a_folder_that_is_not_a_training_is_one_line(tmp_path):
+    done = invoke("ckpt", "export", tmp_path, "--out", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "does not hold a training" in done.stderr
