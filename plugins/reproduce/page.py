@@ -21,7 +21,9 @@ REPORTS = "runs"
 """Folder of the reports, next to the page."""
 FORMAT = "alice-interp reproduction"
 VERSION = 2
-OUR_MARK = '<meta name="generator" content="alice-interp reproduce">'
+GENERATOR = "reproduction by alice-interp"
+"""Recognises our page; a gallery has another one, so neither overwrites the other."""
+OUR_MARK = f'<meta name="generator" content="{GENERATOR}">'
 BYTES_OF_HEAD = 2000
 """The mark is in the first lines of a page."""
 Outcome = Literal["holds", "does not hold", "undecided", "not tested"]
@@ -171,6 +173,7 @@ def render_reproduction(found: Reproduction) -> str:
     return page.render(
         "page.html",
         PACKAGE,
+        generator=GENERATOR,
         found=found,
         titles={claim.key: claim.sentence for claim in found.claims},
         counts={outcome: sum(claim.outcome == outcome for claim in found.claims) for outcome in MARKS},

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
-from alice.reports.reproduce import Check, Claim, Item, Link, Reproduction, Row, render_reproduction
+from alice.plugins.reproduce.page import Check, Claim, Item, Link, Reproduction, Row, render_reproduction
 
 EVIL = (
     "</title></script></style><script>window.pwned=1</script><img src=x onerror=window.pwned=1>"
@@ -112,7 +112,7 @@ def test_what_stands_in_scripts_is_json_without_a_tag(pages):
 
 def reproduction(said: str) -> Reproduction:
     """Return a page full of one text."""
-    check = Check(said, said, 0.5, 0.4, 0.6, 0.0, "above", "holds")
+    check = Check("name", (said,), said, said, 0.5, 0.4, 0.6, 0.0, "above", "holds")
     link = Link(said, "runs/a/report.html")
     claim = Claim("key", said, said, "holds", (check,), reports=(link,))
     absent = Claim("other", said, said, "not tested", absent=f"{said} `{said}`")
@@ -133,8 +133,8 @@ def test_no_text_of_a_reproduction_becomes_markup():
 def test_a_folder_that_is_named_like_a_script_becomes_a_relative_address():
     from alice.plugins.reproduce.claims import link
 
-    stored = SimpleNamespace(folder=Path("javascript:window.pwned=1#<b>"))
-    address = link(SimpleNamespace(analysis="a", run=stored, stored=stored)).address
+    report = SimpleNamespace(stored_in=Path("javascript:window.pwned=1#<b>"))
+    address = link(SimpleNamespace(analysis="a", report=report)).address
     assert address == "runs/javascript%3Awindow.pwned%3D1%23%3Cb%3E/report.html"
 
 

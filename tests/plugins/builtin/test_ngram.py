@@ -15,8 +15,7 @@ from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.ngram import Ngram
-from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, compare
-from alice.plugins.builtin.ngram.readings import HELD_OUT, READERS, Readings, read
+from alice.plugins.builtin.ngram.measure import DRAWS, HELD_OUT, READERS, Readings, compare, read
 from alice.plugins.builtin.ngram.report import report
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.reproduce.paper import FINAL_SIMILARITY
@@ -29,7 +28,7 @@ QUICK = {"epochs": 1, "hidden": 8}
 
 
 def readings(plain, layers, alphabet=ENGLISH, variant="base"):
-    """Return readings of texts by hand: `layers` are the answers of each layer to each text, whoever reads."""
+    """Return readings of texts by hand: `layers` are the answers of each layer to each text, for every reader."""
     answers = np.array([np.concatenate(texts) for texts in layers], dtype=np.uint8)
     owner = np.repeat(np.arange(len(plain)), [len(text) for text in plain])
     ids = np.concatenate(plain).astype(np.uint8)
@@ -94,9 +93,9 @@ def test_texts_without_ngrams_are_left_out_and_counted():
     errors = compared.found["linear", "texts"].error[0]
     assert np.isnan(errors).tolist() == [False, False, True]  # one text alone has none
     result = report([compared], letters_only=False)
-    assert [row[6] is None for row in result.figures["linear-probe"].data.rows[:3]] == [False, False, True]
-    table = result.tables["texts"]
-    assert table.rows == (("mine", 1, 2, 0), ("mine", 2, 2, 0), ("mine", 3, 1, 1))
+    rows = result.figure("linear-probe", model="mine").data.records()
+    assert [row["similarity_error"] is None for row in rows[:3]] == [False, False, True]
+    assert result.tables["texts"].rows == (("mine", 1, 2, 0), ("mine", 2, 2, 0), ("mine", 3, 1, 1))
 
 
 def test_a_single_text_has_no_interval_and_says_so():
@@ -108,8 +107,8 @@ def test_a_single_text_has_no_interval_and_says_so():
     result = report([one], letters_only=False)
     assert {found.trend_interval for found in one.found.values()} == {None}
     assert "(a single text has no interval)." in result.summary
-    assert result.metrics[f"95 % interval, {READERS['linear']}"] == "a single text has no interval"
-    assert all(row[-2:] == (None, None) for row in result.tables["gains"].rows)
+    assert result.metric("spearman-linear").interval is None
+    assert all((row["low"], row["high"]) == (None, None) for row in result.tables["trends"].records())
 
 
 def test_letters_only_leaves_out_the_places_where_the_plaintext_has_none():
@@ -119,7 +118,7 @@ def test_letters_only_leaves_out_the_places_where_the_plaintext_has_none():
     assert [ENGLISH.decode(ids) for ids in letters.answers["exit"]] == ["AB.", "ABC"]
     assert letters.owner.tolist() == [0, 0, 1]
     assert len(whole.plain) == 5
-    with pytest.raises(AliceError, match="no text that was held out has a letter"):
+    with pytest.raises(AliceError, match="none of the held-out texts has a letter"):
         compare(readings(encoded("..."), [encoded("...")]).letters_only(), 8, np.random.default_rng(0))
 
 
@@ -152,9 +151,9 @@ def test_the_exits_of_a_parrot_are_as_like_the_plaintext_as_the_ciphertext_is():
             if held[index]:
                 pairs.append(([i for i in cipher if i], [i for i in plain if i]))
     result = Ngram(samples=10, **QUICK).run(ctx)
-    found = result.arrays["similarity-exit-texts"]
+    found = result.array("similarity-exit-texts", model=ctx.checkpoint)
     assert found.shape == (3, 8)
-    assert len(pairs) == result.metrics["texts"] == 4
+    assert len(pairs) == result.metric("texts").value == 4
     for n in range(1, 9):
         expected = np.mean([cosine(*pair, n) for pair in pairs])
         assert found[:, n - 1] == pytest.approx([expected] * 3)
@@ -167,7 +166,7 @@ def test_the_probes_are_trained_on_other_texts_and_read_what_is_there():
     _, held = split_texts(60, np.random.default_rng(0), held_out=HELD_OUT)
     counted = [ENGLISH.decode(found.plain[found.owner == number]) for number in range(24)]
     assert sorted(counted) == sorted(text for text, is_held in zip(texts, held, strict=True) if is_held)
-    # A key leaves spaces alone, so that one who sees the symbol knows them; letters it cannot know.
+    # A key leaves spaces alone, so the symbol reveals them, but not the letters.
     space = found.plain == ENGLISH.encode(" ")[0]
     for reader in ("linear", "mlp"):
         right = found.answers[reader] == found.plain
@@ -175,42 +174,55 @@ def test_the_probes_are_trained_on_other_texts_and_read_what_is_there():
         assert right[:, ~space].mean() < 0.5
 
 
-def test_the_papers_figures_stand_beside_ours_where_it_has_them():
-    compared = compare(planted(), 8, np.random.default_rng(0))
-    rows = report([compared], letters_only=False).tables["last-layer"].rows
-    printed = {row[:2]: row[3:] for row in rows if row[0].startswith("paper")}
-    assert printed == {
-        ("paper's base", "linear"): FINAL_SIMILARITY["base", "linear"],
-        ("paper's base", "mlp"): FINAL_SIMILARITY["base", "mlp"],
-    }
-    dynamic = replace(compared, readings=replace(compared.readings, variant="dynamic"))
-    rows = report([dynamic], letters_only=False).tables["last-layer"].rows
-    assert [row[0] for row in rows] == ["mine"] * len(READERS) * len(MEASURES)
+@pytest.fixture(scope="module")
+def found():
+    return compare(planted(), 8, np.random.default_rng(0))
 
 
-def test_the_report_says_where_each_n_gains_most_and_how_sure_that_is():
-    result = report([compare(planted(), 8, np.random.default_rng(0))], letters_only=False)
-    assert result.headline_metric() == ("Spearman, linear probe", pytest.approx(1))
-    assert result.tables["gains"].rows[0] == ("mine", "linear", "texts", *range(1, 9), 1, 1, 1)
-    figure = result.figures["linear-probe"]
+@pytest.fixture(scope="module")
+def result(found):
+    return report([found], letters_only=False)
+
+
+def test_the_papers_figures_are_next_to_ours_where_it_has_them(result):
+    table = result.tables["last-layer"]
+    for reader, printed in (("linear", FINAL_SIMILARITY["base", "linear"]), ("mlp", FINAL_SIMILARITY["base", "mlp"])):
+        assert tuple(row["paper"] for row in table.records(reader=reader, measure="corpus")) == printed
+    assert {row["paper"] for row in table.records(reader="exit")} == {None}
+    dynamic = compare(readings(encoded("AB"), [encoded("AB")] * 2, variant="dynamic"), 2, np.random.default_rng(0))
+    rows = report([dynamic], letters_only=False).tables["last-layer"].records()
+    assert {row["paper"] for row in rows} == {None}
+
+
+def test_the_report_says_where_each_n_gains_most_and_how_certain_that_is(result):
+    headline = result.headline_metric()
+    assert (headline.name, headline.model, headline.interval) == ("spearman-linear", "mine", pytest.approx((1, 1)))
+    gains = result.tables["gains"].records(model="mine", reader="linear", measure="texts")
+    assert [(row["n"], row["layer"]) for row in gains] == [(n, n) for n in range(1, 9)]
+    (trend,) = result.tables["trends"].records(model="mine", reader="linear", measure="texts")
+    assert (trend["spearman"], trend["low"], trend["high"]) == pytest.approx((1, 1, 1))
+    figure = result.figure("linear-probe", model="mine")
     assert len(figure.data.rows) == 2 * 9 * 8
     left, right = figure.figure.data[:16:8]
     assert right.y == pytest.approx(np.diff(left.y))
     assert (left.xaxis, right.xaxis) == ("x", "x2")
 
 
-def test_models_with_other_lengths_of_texts_share_the_tables():
+def test_models_with_texts_of_other_lengths_share_the_tables():
+    long = compare(readings(encoded("ABCD"), [encoded("ABCD")] * 2), 8, np.random.default_rng(0))
     short = compare(readings(encoded("AB"), [encoded("AB")] * 2), 8, np.random.default_rng(0))
-    result = report([compare(planted(), 8, np.random.default_rng(0)), short], letters_only=True)
-    assert result.tables["gains"].rows[-1][3:11] == (1, 1, *[None] * 6)
-    assert {"linear-probe-mine", "MLP-probe-mine--2", "early-exit-mine--2"} <= result.figures.keys()
+    short = replace(short, readings=replace(short.readings, model="short"))
+    result = report([long, short], letters_only=True)
+    gains = result.tables["gains"].records(model="short", reader="linear", measure="texts")
+    assert [row["n"] for row in gains] == [1, 2]
+    assert {"linear-probe@mine", "mlp-probe@short", "early-exit@short"} <= result.figures.keys()
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         ({"samples": 1}, "samples=1 leaves no text"),
-        ({"longest": 0}, "longest=0 is no length"),
+        ({"longest": 0}, "longest=0 is not a supported"),
         ({"longest": 13}, "choose 1 to 12"),
         ({"epochs": 0}, "there is no probe"),
         ({"hidden": 0}, "there is no probe"),
@@ -227,11 +239,9 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     save_texts(tmp_path / "texts.txt", 12)
     monkeypatch.chdir(tmp_path)
     data = ("--ckpt", "./base", "--ckpt", "./bijective", "--data", "texts.txt", "--split", "all", "--out", "out")
-    done = CliRunner().invoke(main, ["run", "ngram", *data, "--characters", "letters", "--epochs", "1"])
+    done = CliRunner().invoke(
+        main, ["run", "ngram", *data, "--characters", "letters", "--epochs", "1", "--longest", "2", "--hidden", "8"]
+    )
     assert done.exit_code == 0, done.output
     (folder,) = {file.parent for file in (tmp_path / "out").rglob("result.json")}
-    assert "places where the plaintext has a letter" in read_report(folder).result.summary
-
-
-def test_it_keeps_the_rules_of_an_analysis(check_analysis):
-    check_analysis(Ngram, variants=("dynamic",), longest=2, **QUICK)  # the others are read above
+    assert "positions where the plaintext has a letter" in read_report(folder).result.summary
