@@ -78,17 +78,15 @@ def export(training: Path, out: Path, name: str | None, data: str, samples: int 
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
     from alice.checkpoint.folder import METRICS
+    from alice.cli.evaluate import measure
     from alice.model import Alice
-    from alice.plugins import RunContext
-    from alice.solving.evaluate import score
     from alice.training.folder import Training
 
     if out.resolve() == training.resolve():
         raise AliceError(f"{out} is the training folder itself; export to another folder")
     summary, log = Training.open(training, {}).summary(), (training / METRICS).read_bytes()
     model = round_to_half(Alice.from_pretrained(training, device=device))
-    ctx = RunContext.open(model, data=data, samples=samples, tracker=track)
-    errors = score(model, ctx.progress(ctx.batches, "Decoding")).table(ctx.rng)
+    errors = measure(model, data, samples=samples)
     name = name or out.name
     corpus = data if data.startswith("hf:") else Path(data).name
     write_export(

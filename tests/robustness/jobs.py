@@ -16,7 +16,6 @@ import torch.distributed.nn
 from robustness.killing import KILLS
 from trainings import carry_out, small_training
 
-from alice.checkpoint.folder import TRAINING
 from alice.plugins.conformance import tiny_context, tiny_model
 from alice.plugins.runner import run_analysis
 from alice.reports import Result
@@ -52,7 +51,7 @@ def _result(sums):
 def train(place: Path) -> None:
     """Begin the training, or go on with it, saving after every step."""
     folder = place / TRAINING
-    if (folder / TRAINING).exists():
+    if (folder / "training.json").exists():
         carry_out(Training.open(folder, {}), resume=True)
     else:
         carry_out(small_training(folder, place / CORPUS, steps=STEPS, save_minutes=0.0, eval_texts=4))

@@ -6,7 +6,7 @@ from robustness.jobs import CACHE, RUNS, STEPS, TRAINING, analyse, gallery, trai
 from robustness.killing import KILLS, drafts_in, finish, kill_at, kill_within
 from trainings import carry_out, losses, same_weights, small_training
 
-from alice.checkpoint.folder import CONFIG
+from alice.checkpoint.folder import CONFIG, METRICS
 from alice.model import Alice
 from alice.reports.archive import read_report
 from alice.reports.gallery import is_gallery, read_entries
@@ -31,7 +31,7 @@ def step_of(place):
         return 0
     if (folder / CONFIG).exists():  # the state comes first, then the checkpoint to use
         Alice.from_pretrained(folder)
-    if (folder / metrics_log.FILE).exists():
+    if (folder / METRICS).exists():
         read_metrics(folder)
     return TrainingState.read(folder).counters.step
 
