@@ -34,8 +34,8 @@ def name(value: object, where: str) -> str:
     given = text(value, f"a name in {where}")
     if not _NAME.fullmatch(given) or len(given) > LONGEST_NAME:
         raise AliceError(
-            f"{where} has the name {given[:LONGEST_NAME]!r}; a name begins with a letter and has at most {LONGEST_NAME} "
-            "letters, digits, '_', '-' or '.'"
+            f"{where} has the name {given[:LONGEST_NAME]!r}; a name begins with a letter and has at most "
+            f"{LONGEST_NAME} letters, digits, '_', '-' or '.'"
         )
     return given
 
@@ -92,9 +92,7 @@ def array(value: object, where: str) -> Array:
     if not isinstance(value, np.ndarray):
         raise AliceError(f"{where} is {_kind(value)}; convert it with np.asarray")
     if isinstance(value, np.ma.MaskedArray):
-        raise AliceError(
-            f"{where} is a masked array; fill it with .filled(np.nan) or store the mask as an array of its own"
-        )
+        raise AliceError(f"{where} is a masked array; fill it with .filled(np.nan), or store the mask as well")
     if value.dtype.kind not in _ARRAY_KINDS:
         raise AliceError(f"{where} has the dtype {value.dtype}; convert it to numbers, truth values or text")
     copy = np.array(value, copy=True, subok=False)

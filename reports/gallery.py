@@ -1,8 +1,9 @@
 """The gallery of a folder of reports: what each is, on which model, when, its headline metric and a thumbnail.
 
-Every report keeps its own `entry.json` and `thumbnail.svg`. `index.html` never changes; it loads `entries.js`, which has
-a line for each report. Publishing appends one line, so it costs the same whatever the number of reports. `write_gallery`
-writes `entries.js` again from the entries of the folders: deleted reports vanish, copied ones appear.
+Every report keeps its own `entry.json` and `thumbnail.svg`. `index.html` is the same for all galleries; it loads
+`entries.js`, which has a line for each report. Publishing appends one line, so it costs the same whatever the number of
+reports. `write_gallery` writes `entries.js` again from the entries of the folders: deleted reports vanish, copied ones
+appear.
 """
 
 import errno
@@ -31,9 +32,8 @@ THUMBNAIL = "thumbnail.svg"
 ENTRIES = "entries.js"
 TRAINING = "training.json"
 """A folder with this file and without a result is a training."""
-HEADER = (
-    b"// Written by alice-interp: the reports in this folder, one per line. `alice-interp report` writes it again.\n"
-)
+SCRIPT_MARK = b"// Written by alice-interp"
+HEADER = SCRIPT_MARK + b": reports in this folder, one per line. `alice-interp report` writes it again.\n"
 MARK = b'<meta name="generator" content="alice-interp'
 LONGEST_FIELD, MOST_MODELS = 300, 10
 MOST_BYTES = 2**16
@@ -189,14 +189,15 @@ def _entry(folder: Path, *, write: bool) -> Entry | str:
         return "it is a link out of this folder; copy the report itself"
     if write:
         remove_drafts(folder)
-    entry = _stored_entry(folder)
-    if entry is None and write:
-        entry = write_entry(read_without_arrays(folder))
-    elif entry is None:
-        entry = _read_entry(folder, result.stat().st_mtime_ns, result.stat().st_size)
-    if not isinstance(entry, str) and not (folder / REPORT).is_file():
+    found: Entry | str | None = _stored_entry(folder)
+    if found is None:
+        found = _read_entry(folder, result.stat().st_mtime_ns, result.stat().st_size)
+        if write and isinstance(found, Entry):
+            with suppress(OSError, AliceError):  # a folder that cannot be written is listed all the same
+                found = write_entry(read_without_arrays(folder))
+    if isinstance(found, Entry) and not (folder / REPORT).is_file():
         return f"it has no {REPORT}; `alice-interp report` makes one"
-    return entry
+    return found
 
 
 def _stored_entry(folder: Path) -> Entry | None:
@@ -248,6 +249,8 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         with open(descriptor, "r+b", buffering=0) as file:  # noqa: PTH123 - a Path cannot open a descriptor
             if _lock(descriptor) and _is_same(descriptor, path):
+                if file.read(len(SCRIPT_MARK)) not in (b"", SCRIPT_MARK):
+                    raise AliceError(f"{path} was not written by alice-interp; move it or use another folder")
                 yield file
                 return
         if time.monotonic() > last:
@@ -274,9 +277,6 @@ def _is_same(descriptor: int, path: Path) -> bool:
 def _append(file: IO[bytes], line: bytes) -> None:
     """Append a line to `entries.js`, removing a line that a power cut or a full disk left incomplete."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    if file.read(len(HEADER)) != HEADER:
-        raise AliceError(f"{ENTRIES} was not written by alice-interp; move it or use another folder")
     file.seek(max(0, size - MOST_BYTES))
     size -= len(file.read().rpartition(b"\n")[2])
     file.truncate(size)

@@ -64,7 +64,7 @@ def policy(scripts: Iterable[str], images: str = "data: blob:") -> str:
 
 
 def figure_json(plotly: str) -> dict[str, Any]:
-    """Return a figure in Plotly's JSON as plain values, with safe text and without the template, which the page sets."""
+    """Return a figure in Plotly's JSON as plain values with safe text, without the template, which the page sets."""
     figure: dict[str, Any] = json.loads(plotly)
     figure.get("layout", {}).pop("template", None)
     safe: dict[str, Any] = _safe(figure)

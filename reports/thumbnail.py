@@ -81,7 +81,7 @@ def _curves(found: list[tuple[dict[str, Any], Points]]) -> str:
 
 
 def _matrix(values: Array) -> str:
-    """Return the sketch of a matrix: a cell is the more opaque the further it is from the lowest value, or from zero."""
+    """Return the sketch of a matrix: a cell is more opaque the further it is from the lowest value, or from zero."""
     rows, columns = (np.unique(np.linspace(0, n - 1, min(n, MOST_CELLS)).astype(int)) for n in values.shape)
     small = values[np.ix_(rows, columns)]
     known = small[np.isfinite(small)]

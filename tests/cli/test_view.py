@@ -9,13 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from alice.cli import main
-from alice.reports import Result
-from alice.reports.publish import publish
+from alice.reports import Report, Result
 
 
 @pytest.fixture
 def runs(tmp_path):
-    publish(tmp_path / "runs" / "depth", Result("Depth"), {})
+    Report(Result("Depth"), {}).save(tmp_path / "runs")
     return tmp_path / "runs"
 
 
@@ -26,14 +25,17 @@ def start(*arguments, **environment):
 
 
 def test_the_gallery_is_served_at_the_printed_address_until_interrupted(runs):
+    (runs / "vanished").mkdir()
+    (runs / "entries.js").write_text("// Written by alice-interp long ago\n")
     with start(runs, "--no-browser") as process:
         address = re.match(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
-        with urllib.request.urlopen(address, timeout=10) as answer:  # noqa: S310 - our own server
+        with urllib.request.urlopen(address + "entries.js", timeout=10) as answer:  # noqa: S310 - our own server
             assert "Depth" in answer.read().decode()
+        assert "Depth" in (runs / "entries.js").read_text()  # brought up to date on disk, too
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=10)
     assert process.returncode == 0
-    assert output.strip() == "no longer serving"
+    assert output.strip() == "stopped"
     assert errors == ""
 
 

@@ -4,19 +4,22 @@ import json
 import os
 import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from alice.reports import Figure, Result, Table, figures
+from alice.reports import Figure, Metric, Report, Result, Table, figures
+from alice.reports.gallery import write_gallery
+from alice.reports.publish import publish
 
 MISSING = "no Chromium here: install the Debian packages chromium and chromium-driver, and selenium from PyPI"
 PATIENCE = 20
 LETTERS = [chr(ord("a") + place) for place in range(26)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def provenance():
     return {
         "analysis": "early-exit",
@@ -39,9 +42,25 @@ def result():
         "Early exit — ünïcode",
         "A paragraph.\n\nAnother.",
         caveats=["Small samples.", "Untrained exits."],
-        metrics={"error": 0.25, "layers": 5, "zero": -0.0, "none": float("nan"), "name": "tiny", "good": True},
-        headline="error",
-        tables={"texts": Table(["layer", "text"], [[0, "abc"], [1, None], [2, "<b>"]], "Texts.", monospace=["text"])},
+        metrics=[
+            Metric("ser", 2.14, 0.42, unit="%", model="base", label="symbol error rate"),
+            Metric("ser", 1.9, 0.4, unit="%", model="bijective", label="symbol error rate"),
+            Metric("gap", 0.24, interval=(-0.1, 0.58)),
+            Metric("layers", 5),
+            Metric("zero", -0.0),
+            Metric("none", float("nan")),
+            Metric("name", "tiny"),
+            Metric("good", True),
+        ],
+        headline="ser",
+        tables={
+            "texts": Table(["layer", "text"], [[0, "abc"], [1, None], [2, "<b>"]], "Texts.", monospace=["text"]),
+            "ser": Table(
+                ["model", "ser", "ser_error"],
+                [["base", 2.14, 0.42], ["bijective", 1.9, None]],
+                labels={"ser": "SER, %"},
+            ),
+        },
         figures={
             "error": Figure(figures.layer_curve(error, errors={"base": np.full(5, 0.1)}), "Error by layer."),
             "key": Figure(figures.slider(matrices, start=1), "The key."),
@@ -54,8 +73,26 @@ def result():
     )
 
 
+@pytest.fixture(scope="session")
+def published(tmp_path_factory, result, provenance):
+    """A folder with a gallery of two reports; tests that change it take a copy."""
+    folder = tmp_path_factory.mktemp("published") / "runs"
+    one = publish(Report(result, provenance), folder)
+    two = publish(Report(Result("Depth", metrics=[Metric("depth", 12)]), {**provenance, "analysis": "depth"}), folder)
+    for stored, name in ((one, "one"), (two, "two")):
+        stored.folder.rename(folder / name)
+    write_gallery(folder)
+    return folder
+
+
+@pytest.fixture
+def runs(published, tmp_path):
+    """A copy of the gallery, for one test."""
+    return Path(shutil.copytree(published, tmp_path / "runs", ignore=shutil.ignore_patterns("plotly.min.js")))
+
+
 def chromium_or_skip():
-    """Return selenium, the browser and its driver; where they are missing the tests skip, but not in CI."""
+    """Return selenium, the browser and its driver; without them the tests are skipped, but fail in CI."""
     binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     try:
@@ -125,11 +162,11 @@ class Browser:
         return element
 
     def complaints(self):
-        """Return the errors and warnings of the console since the page was opened or this was last asked."""
+        """Return the errors and warnings of the console since the page was opened or since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self):
-        """Return the addresses beyond this machine that the page got through to, past its own policy."""
+        """Return the addresses outside this machine that the page requested and its policy did not block."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         of = {name: [event["params"] for event in events if event["method"] == f"Network.{name}"] for name in NETWORK}
         stopped = {event["requestId"] for event in of["loadingFailed"] if event.get("blockedReason") == "csp"}

@@ -1,37 +1,32 @@
 """The pages in a real browser, from disk and served."""
 
+import json
 import shutil
 
 import pytest
 
-from alice.reports import Result
-from alice.reports.archive import read_report
+from alice.reports import gallery, read_report
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.html import write_report
-from alice.reports.publish import publish
 from alice.reports.server import serving
 
 LIGHT_TEXT, DARK_TEXT = "rgb(51, 58, 65)", "rgb(205, 211, 217)"
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory, result):
-    folder = tmp_path_factory.mktemp("gallery") / "runs"
-    provenance = {"analysis": "early-exit", "checkpoint": "tiny", "time": "2026-11-16T07:30:00"}
-    publish(folder / "one", result, provenance)
-    publish(folder / "two", Result("Depth", metrics={"layers": 12}), {**provenance, "analysis": "depth"})
-    write_report(read_report(folder / "one"), out=folder.parent / "standalone.html", standalone=True)
-    return folder
+def standalone(published, tmp_path_factory):
+    out = tmp_path_factory.mktemp("standalone") / "report.html"
+    return write_report(read_report(published / "one"), out=out, standalone=True)
 
 
-@pytest.fixture(params=["beside the gallery", "standalone"])
-def any_report(runs, request):
-    return runs.parent / "standalone.html" if request.param == "standalone" else runs / "one" / "report.html"
+@pytest.fixture(params=["in a gallery", "standalone"])
+def any_report(report, standalone, request):
+    return standalone if request.param == "standalone" else report
 
 
 @pytest.fixture
-def report(runs):
-    return runs / "one" / "report.html"
+def report(published):
+    return published / "one" / "report.html"
 
 
 def test_every_figure_is_drawn_from_disk_without_error_and_without_network(browser, any_report, result):
@@ -155,11 +150,14 @@ def test_the_page_fits_a_narrow_window(browser, report):
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_the_gallery_filters_and_leads_to_the_reports(browser, runs, report):
-    browser.open(runs / "index.html")
-    shown = "return [...document.querySelectorAll('.card:not([hidden]) h2')].map(title => title.textContent)"
+TITLES = "return [...document.querySelectorAll('.card h2')].map(title => title.textContent)"
+
+
+def test_the_gallery_filters_and_leads_to_the_reports(browser, published, report):
+    browser.open(published / "index.html")
+    shown = TITLES
     assert browser.js(shown) == ["Depth", "Early exit — ünïcode"]
-    assert browser.js("return document.querySelectorAll('svg.sketch polyline').length") == 2
+    browser.wait_for(lambda: browser.js("return [...document.images].map(image => image.naturalWidth > 0)") == [True])
     browser.find("#filter-text").send_keys("TINY dep")
     assert browser.js(shown) == ["Depth"]
     assert browser.find("#filter-count").text == "1 of 2 reports"
@@ -169,7 +167,7 @@ def test_the_gallery_filters_and_leads_to_the_reports(browser, runs, report):
     assert browser.js(shown) == ["Early exit — ünïcode"]
     assert browser.complaints() == []
     assert browser.requests() == []
-    browser.find(".card:not([hidden]) a").click()
+    browser.find(".card a").click()
     browser.wait_for(lambda: browser.driver.current_url == report.as_uri())
 
 
@@ -181,9 +179,52 @@ def test_a_page_without_its_drawing_script_says_so(browser, report, tmp_path):
     browser.wait_for(lambda: "plotly.min.js" in browser.find("#figure-error p.undrawn").text)
 
 
-def test_the_served_gallery_draws_under_the_policy_of_the_server(browser, runs):
-    with serving(runs) as server:
+def test_a_gallery_of_2000_reports_stays_usable(browser, published, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    gallery.write_index(folder)
+    entry = gallery.Entry(**json.loads((published / "one" / gallery.ENTRY).read_text()))
+    listed = [gallery.Listed(f"number-{number:04}", entry) for number in range(2000)]
+    (folder / gallery.ENTRIES).write_bytes(gallery.render_entries([*listed, gallery.Listed("odd", problem="broken")]))
+    browser.open(folder / "index.html")
+    assert browser.js("return performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd") < 5000
+    cards = "return document.querySelectorAll('.card').length"
+    assert 60 <= browser.js(cards) <= 240  # as many as fill the window, and some more
+    before = browser.js(cards)
+    browser.find("#more")  # scrolls there
+    browser.wait_for(lambda: browser.js(cards) > before)
+    took = browser.js(
+        "const begun = performance.now(); const field = document.getElementById('filter-text');"
+        "field.value = 'number-1234'; field.dispatchEvent(new Event('input', {bubbles: true}));"
+        "return performance.now() - begun"
+    )
+    assert took < 1000
+    assert browser.find("#filter-count").text == "1 of 2000 reports"
+    assert browser.js(cards) == 1
+    assert browser.find(".broken li").text == "odd: broken"
+
+
+@pytest.mark.parametrize("content", [None, "addReport({"])
+def test_a_gallery_without_a_readable_list_says_so(browser, tmp_path, content):
+    gallery.write_index(tmp_path)
+    if content is not None:
+        (tmp_path / gallery.ENTRIES).write_text(content)
+    browser.open(tmp_path / "index.html")
+    assert "cannot be read" in browser.find("#filter-count").text
+
+
+def test_an_empty_gallery_says_how_to_begin(browser, tmp_path):
+    gallery.write_gallery(tmp_path)
+    browser.open(tmp_path / "index.html")
+    assert "alice-interp run" in browser.find("#filter-count").text
+
+
+def test_the_served_gallery_draws_under_the_policy_of_the_server(browser, published):
+    with serving(published) as server:
         browser.open(server.url)
+        browser.wait_for(lambda: browser.js("return document.images[0]?.naturalWidth > 0"))
+        assert browser.js(TITLES) == ["Depth", "Early exit — ünïcode"]
+        assert browser.complaints() == []
         browser.open(server.url + "one/report.html")
         assert browser.js("return document.querySelectorAll('.plot[data-drawn]').length") == 6
         assert browser.complaints() == []

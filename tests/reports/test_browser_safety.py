@@ -6,13 +6,14 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from alice.reports import Figure, Result, Table, figures
-from alice.reports.archive import read_report
+from alice.reports import Figure, Metric, Report, Result, Table, figures, read_report
+from alice.reports.gallery import THUMBNAIL, write_gallery
 from alice.reports.html import write_report
 from alice.reports.publish import publish
 
 EVIL = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script><svg onload=window.pwned=1>\"'</script>"
 LINK = '<a href="javascript:window.pwned=1" style="font-size:40px">click</a>'
+PIXEL = "https://evil.example/pixel.png"
 FOLDER = "evil <b>%20#?"
 RIGHT_ARROW = "\ue014"
 
@@ -23,7 +24,7 @@ def hostile_result():
         "annotations": [{"text": LINK, "x": 0, "y": 1, "showarrow": False}],
         "xaxis": {"title": {"text": EVIL}},
         "legend": {"title": {"text": LINK}},
-        "images": [{"source": "https://evil.example/pixel.png", "x": 0, "y": 1, "sizex": 1, "sizey": 1}],
+        "images": [{"source": PIXEL, "x": 0, "y": 1, "sizex": 1, "sizey": 1}],
     }
     bars = go.Figure(go.Bar(x=[EVIL, LINK], y=[1, 2], name=EVIL, text=[LINK, EVIL], showlegend=True), layout=layout)
     steps = figures.slider({EVIL: figures.heatmap(np.eye(2), x_labels=[EVIL, LINK]), LINK: figures.heatmap(np.eye(2))})
@@ -31,8 +32,8 @@ def hostile_result():
         EVIL,
         EVIL,
         [EVIL],
-        {EVIL: EVIL},
-        tables={"t": Table([EVIL], [[EVIL]], EVIL, [EVIL])},
+        [Metric("a", EVIL, unit=EVIL, model=EVIL, label=EVIL), Metric("a", EVIL, model="other")],
+        tables={"t": Table(["a"], [[EVIL]], EVIL, {"a": EVIL}, ["a"])},
         figures={"bars": Figure(bars, EVIL), "steps": Figure(steps, LINK)},
     )
 
@@ -40,9 +41,12 @@ def hostile_result():
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "runs"
-    publish(
-        folder / FOLDER, hostile_result(), {"analysis": EVIL, "checkpoint": {"name": EVIL}, EVIL: [EVIL, {LINK: EVIL}]}
-    )
+    provenance = {"analysis": "a", "checkpoint": {"name": EVIL}, EVIL: [EVIL, {LINK: EVIL}]}
+    publish(Report(hostile_result(), provenance), folder).folder.rename(folder / FOLDER)
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><script>parent.pwned=1</script><image href="{PIXEL}"/></svg>'
+    (folder / FOLDER / THUMBNAIL).write_text(svg)
+    (folder / EVIL[:40].replace("/", "")).mkdir()
+    write_gallery(folder)
     write_report(read_report(folder / FOLDER), out=folder.parent / "standalone.html", standalone=True)
     return folder.parent
 
@@ -55,11 +59,18 @@ def test_no_text_of_a_result_runs_as_script(browser, place, page):
     browser.open(place / page)
     assert EVIL in browser.js("return document.body.innerText")
     for plot in browser.driver.find_elements("css selector", ".plot"):
-        plot.send_keys(RIGHT_ARROW)  # the labels of the slider are drawn anew
+        plot.send_keys(RIGHT_ARROW)  # the labels of the slider are drawn again
     for bar in browser.driver.find_elements("css selector", ".barlayer .point path"):
         browser.js("arguments[0].dispatchEvent(new MouseEvent('mousemove', {bubbles: true}))", bar)
     assert browser.js("return window.pwned") is None
-    for strange in ("img", ".main-svg a", "[onerror]", "[onload]", "[onclick]", "figure script:not([type])"):
+    for strange in (
+        "img:not(.sketch)",
+        ".main-svg a",
+        "[onerror]",
+        "[onload]",
+        "[onclick]",
+        "figure script:not([type])",
+    ):
         assert browser.js("return document.querySelectorAll(arguments[0]).length", strange) == 0, strange
     assert browser.requests() == []
 

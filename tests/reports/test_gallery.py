@@ -1,58 +1,132 @@
+import json
+import multiprocessing
 import re
-from html import unescape
+import shutil
 
-import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Result, figures
-from alice.reports.gallery import read_entries, render_gallery, write_gallery
+from alice.reports import Metric, Report, Result, gallery
+from alice.reports.archive import write_result
+from alice.reports.gallery import ENTRIES, ENTRY, THUMBNAIL, read_entries, render_entries, render_index, write_gallery
 from alice.reports.publish import publish
-from alice.reports.thumbnail import sketch
 
-EVIL = "<script>window.pwned=1</script>\"'&"
-
-
-@pytest.fixture
-def runs(tmp_path, result, provenance):
-    publish(
-        tmp_path / "runs" / "old", Result("Old", metrics={"depth": 12}), {**provenance, "time": "2025-01-01T00:00:00"}
-    )
-    publish(tmp_path / "runs" / "new", result, provenance)
-    return tmp_path / "runs"
+EVIL = "<script>window.pwned=1</script>\"'&\u2028*/"
 
 
-def test_publishing_makes_a_folder_with_its_report_and_renews_the_gallery(runs):
-    assert sorted(path.name for path in (runs / "new").iterdir()) == ["arrays.npz", "report.html", "result.json"]
-    assert sorted(path.name for path in runs.iterdir()) == ["index.html", "new", "old", "plotly.min.js"]
-    assert 'href="new/report.html"' in (runs / "index.html").read_text(encoding="utf-8")
+def lines(runs):
+    """Return what entries.js adds to the page, by folder."""
+    header, *calls = (runs / ENTRIES).read_bytes().decode().removesuffix("\n").split("\n")
+    assert header.startswith("// ")
+    found = [json.loads(re.fullmatch(r"addReport\((.*)\);", call)[1]) for call in calls]
+    assert len({entry["name"] for entry in found}) == len(found)
+    return {entry["name"]: entry for entry in found}
+
+
+def problems(runs):
+    return {listed.name: listed.problem for listed in read_entries(runs) if listed.problem}
 
 
 def test_an_entry_says_what_ran_on_which_model_when_and_with_what_result(runs):
-    entry = read_entries(runs)[0]
-    assert (entry.name, entry.analysis, entry.model) == ("new", "early-exit", "tiny")
-    assert (entry.date, entry.metric, entry.value) == ("2026-11-16 07:30", "error", "0.25")
-    assert entry.picture.startswith("<svg")
+    assert lines(runs)["one"] == {
+        "name": "one", "address": "one", "title": "Early exit — ünïcode", "analysis": "early-exit", "models": ["tiny"],
+        "date": "2026-11-16 07:30", "metric": "symbol error rate", "value": "2.14 ± 0.42 %", "picture": True,
+    }  # fmt: skip
+    assert (runs / "one" / THUMBNAIL).read_text().startswith("<svg")
+    assert lines(runs)["two"]["picture"] is False
+    assert not (runs / "two" / THUMBNAIL).exists()
 
 
-def test_the_newest_run_comes_first(runs):
-    assert [entry.name for entry in read_entries(runs)] == ["new", "old"]
+def test_with_several_models_an_entry_says_whose_metric_it_is(runs, result, provenance):
+    several = {**provenance, "checkpoint": {"name": "base, bijective", "sha256": {"base": "a", "bijective": "b"}}}
+    name = publish(Report(result, several), runs).folder.name
+    assert lines(runs)[name]["metric"] == "symbol error rate, base"
+    assert lines(runs)[name]["models"] == ["base", "bijective"]
 
 
-def test_publishing_does_not_overwrite(runs, result):
-    with pytest.raises(AliceError, match="already exists"):
-        publish(runs / "new", result, {})
+def test_adding_a_report_appends_one_line_and_reads_no_other_report(runs, monkeypatch):
+    before = (runs / ENTRIES).read_bytes()
+    for name in ("one", "two"):
+        (runs / name / "result.json").write_text("unreadable")
+        (runs / name / ENTRY).unlink()
+    monkeypatch.setattr(gallery, "read_entries", None)
+    new = publish(Report(Result("New"), {}), runs)
+    after = (runs / ENTRIES).read_bytes()
+    assert after.startswith(before)
+    assert after.count(b"\n") == before.count(b"\n") + 1
+    assert lines(runs)[new.folder.name]["title"] == "New"
 
 
-def test_a_failed_publication_leaves_nothing(tmp_path, result):
-    with pytest.raises(AliceError, match="provenance contains"):
-        publish(tmp_path / "bad", result, {"x": object()})
-    assert not [path for path in tmp_path.iterdir() if path.name != "plotly.min.js"]
+def add(runs, number):
+    publish(Report(Result(f"Number {number}"), {"analysis": f"a{number}"}), runs)
+
+
+def test_reports_that_are_added_at_the_same_time_are_all_listed(runs):
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=add, args=(runs, number)) for number in range(4)]
+    processes.append(context.Process(target=write_gallery, args=(runs,)))
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert {"one", "two"} <= lines(runs).keys()
+    assert {entry["title"] for entry in lines(runs).values()} >= {f"Number {number}" for number in range(4)}
+
+
+def test_the_list_is_brought_up_to_date(runs):
+    shutil.rmtree(runs / "two")
+    shutil.copytree(runs / "one", runs / "copy")
+    write_gallery(runs)
+    assert list(lines(runs)) == ["copy", "one"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"half a line", b"addReport({", b'{"name"'])
+def test_an_incomplete_last_line_is_removed_by_the_next_report(runs, damage):
+    with (runs / ENTRIES).open("ab") as file:
+        file.write(damage)
+    add(runs, 1)
+    assert len(lines(runs)) == 3
+
+
+def test_a_list_that_was_deleted_is_made_again(runs):
+    (runs / ENTRIES).unlink()
+    add(runs, 1)
+    assert len(lines(runs)) == 3
+
+
+def test_a_full_disk_leaves_the_list_as_it_was(runs, monkeypatch):
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+        def write(self, line):
+            return self.file.write(line[:5])
+
+    before, append = (runs / ENTRIES).read_bytes(), gallery._append
+    monkeypatch.setattr(gallery, "_append", lambda file, line: append(Full(file), line))
+    with pytest.raises(OSError, match="No space"):
+        gallery.add_report(runs / "one")
+    assert (runs / ENTRIES).read_bytes() == before
+
+
+def test_nobody_waits_for_ever_for_the_list(runs, monkeypatch):
+    monkeypatch.setattr(gallery, "SECONDS_TO_LOCK", 0.05)
+    with gallery._locked(runs / ENTRIES), pytest.raises(AliceError, match="another process has been writing"):
+        gallery.add_report(runs / "one")
 
 
 def break_json(folder):
     (folder / "result.json").write_text('{"format"')
+    (folder / ENTRY).unlink()
+
+
+def old_format(folder):
+    (folder / "result.json").write_text('{"format": "alice-interp result", "version": 1}')
+    (folder / ENTRY).unlink()
 
 
 def remove_json(folder):
@@ -68,121 +142,112 @@ def json_is_a_folder(folder):
     (folder / "result.json").mkdir()
 
 
+def link_out(folder):
+    shutil.move(folder, folder.parent.parent / "outside")
+    folder.symlink_to(folder.parent.parent / "outside")
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        (break_json, "no valid JSON"),
+        (break_json, "not valid JSON"),
+        (old_format, "old format version 1"),
         (remove_json, "no result.json"),
         (remove_report, "no report.html"),
         (json_is_a_folder, "no result.json"),
+        (link_out, "link out of this folder"),
     ],
 )
-def test_a_broken_run_is_named_with_a_reason_and_the_others_are_shown(runs, damage, reason):
-    damage(runs / "new")
-    entries = {entry.name: entry for entry in read_entries(runs)}
-    assert reason in entries["new"].problem
-    assert "\n" not in entries["new"].problem
-    assert not entries["old"].problem
-    page = render_gallery(runs)
-    assert "Not shown" in page
-    assert 'href="old/report.html"' in page
+def test_a_broken_report_is_listed_with_a_reason_and_the_others_are_shown(runs, damage, reason):
+    damage(runs / "one")
+    write_gallery(runs)
+    assert reason in problems(runs)["one"]
+    assert reason in lines(runs)["one"]["problem"]
+    assert "\n" not in problems(runs)["one"]
+    assert list(problems(runs)) == ["one"]
 
 
-def test_a_folder_that_is_being_written_is_passed_over(runs):
+def test_a_training_and_a_folder_that_is_being_written_are_not_listed(runs):
+    (runs / "mine").mkdir()
+    (runs / "mine" / "training.json").write_text("{}")
     (runs / ".draft.1234.tmp").mkdir()
-    assert "draft" not in render_gallery(runs)
+    assert [listed.name for listed in read_entries(runs)] == ["one", "two"]
 
 
-def test_a_run_that_changed_is_read_again(runs, result, provenance):
-    from alice.reports.archive import write_result
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"title": "x"}', "hostile"])
+def test_an_entry_that_is_missing_or_damaged_is_made_from_the_result(runs, content):
+    kept = json.loads((runs / "two" / ENTRY).read_text())
+    if content == "hostile":
+        content = json.dumps({**kept, "models": [{"evil": 1}]})
+    (runs / "two" / ENTRY).unlink()
+    if content is not None:
+        (runs / "two" / ENTRY).write_text(content)
+    (_, listed) = read_entries(runs)
+    assert (listed.entry.title, listed.entry.value) == (kept["title"], kept["value"])
+    write_gallery(runs)
+    assert json.loads((runs / "two" / ENTRY).read_text()) == kept
 
-    read_entries(runs)
-    write_result(runs / "old", Result("Changed title"), provenance)
-    assert "Changed title" in [entry.title for entry in read_entries(runs)]
+
+def test_a_result_without_an_entry_is_read_again_when_it_changed(runs, provenance):
+    (runs / "two" / ENTRY).unlink()
+    assert read_entries(runs)[1].entry.title == "Depth"
+    write_result(runs / "two", Result("Changed title"), provenance)
+    assert read_entries(runs)[1].entry.title == "Changed title"
 
 
-def test_an_empty_folder_says_how_to_begin(tmp_path):
-    assert "alice-interp run" in render_gallery(tmp_path)
+def test_stale_temporary_files_are_removed_with_the_next_update(runs):
+    (runs / "one" / ".report.html.0a1b2c3d.tmp").touch()
+    write_gallery(runs)
+    assert not (runs / "one" / ".report.html.0a1b2c3d.tmp").exists()
 
 
-def test_a_missing_folder_is_told(tmp_path):
+def test_the_page_is_written_only_when_it_is_missing_or_outdated(runs):
+    first = (runs / "index.html").read_bytes()
+    add(runs, 1)
+    assert (runs / "index.html").read_bytes() == first
+    (runs / "index.html").write_text('<meta name="generator" content="alice-interp">')  # as earlier versions wrote it
+    add(runs, 2)
+    assert b"addReport" in (runs / "index.html").read_bytes()
+
+
+def test_a_missing_folder_is_one_sentence(tmp_path):
     with pytest.raises(AliceError, match="cannot be read"):
         write_gallery(tmp_path / "nowhere")
 
 
-def test_a_page_of_somebody_else_is_not_overwritten(tmp_path):
+def test_a_page_or_a_script_of_somebody_else_is_not_overwritten(tmp_path):
     (tmp_path / "index.html").write_text("mine")
-    with pytest.raises(AliceError, match="no gallery of alice-interp"):
+    with pytest.raises(AliceError, match="not a gallery of alice-interp"):
         write_gallery(tmp_path)
     assert (tmp_path / "index.html").read_text() == "mine"
+    (tmp_path / "index.html").unlink()
+    (tmp_path / ENTRIES).write_text("mine")
+    (tmp_path / "one").mkdir()
+    for write in (lambda: gallery.add_report(tmp_path / "one"), lambda: write_gallery(tmp_path)):
+        with pytest.raises(AliceError, match="not written by alice-interp"):
+            write()
+        assert (tmp_path / ENTRIES).read_text() == "mine"
 
 
-def test_no_name_becomes_an_element(tmp_path, result):
-    folder = tmp_path / "<img src=x onerror=window.pwned=1>"
-    hostile = Result(EVIL, metrics={EVIL: EVIL}, figures=result.figures)
-    publish(folder, hostile, {"analysis": EVIL, "checkpoint": EVIL, "time": EVIL})
+def test_no_text_of_a_report_becomes_code(tmp_path, result):
+    hostile = Result(EVIL.replace("\u2028", ""), metrics=[Metric("m", EVIL, unit=EVIL)], figures=result.figures)
+    published = publish(Report(hostile, {"analysis": "a", "checkpoint": EVIL, "time": EVIL}), tmp_path)
+    published.folder.rename(tmp_path / "<img src=x onerror=window.pwned=1>")
     (tmp_path / "<script>window.pwned=2<").mkdir()
-    page = render_gallery(tmp_path)
-    assert not re.search(r"<img|<script>window\.pwned", page)
-    assert unescape(page).count(EVIL) >= 3
-    assert 'href="%3Cimg%20src%3Dx%20onerror%3Dwindow.pwned%3D1%3E/report.html"' in page
+    write_gallery(tmp_path)
+    text = (tmp_path / ENTRIES).read_text(encoding="utf-8")
+    assert not re.search("[<>&\u2028]", text)
+    listed = lines(tmp_path)["<img src=x onerror=window.pwned=1>"]
+    assert listed["address"] == "%3Cimg%20src%3Dx%20onerror%3Dwindow.pwned%3D1%3E"
+    assert EVIL in listed["value"]
 
 
-def test_a_falling_curve_is_sketched_as_a_falling_line():
-    points = re.search(r'points="([^"]*)"', sketch(figures.layer_curve([1.0, 0.5, 0.0])))[1]
-    heights = [float(point.split(",")[1]) for point in points.split()]
-    assert heights == sorted(heights)  # in SVG, down is more
-
-
-def test_the_bars_of_a_sketch_are_as_high_as_their_values():
-    heights = [float(height) for height in re.findall(r'height="([\d.]+)"', sketch(figures.bars([1, 2, 4])))]
-    assert heights[1:] == pytest.approx([2 * heights[0], 4 * heights[0]], rel=0.02)
-
-
-def test_a_matrix_is_sketched_where_it_is_large():
-    assert sketch(figures.heatmap(np.eye(3))).count("<rect") == 3
-
-
-def test_a_large_matrix_is_thinned_out():
-    assert sketch(figures.heatmap(np.ones((500, 500)) + np.eye(500))).count("<rect") <= 36 * 36
-
-
-def test_only_the_visible_step_of_a_slider_is_sketched():
-    steps = {"0": figures.heatmap(np.eye(2)), "1": figures.heatmap(np.ones((5, 5)) - np.eye(5))}
-    assert sketch(figures.slider(steps, start=1)).count("<rect") == 20
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        go.Figure(),
-        go.Figure(go.Scatter(y=[])),
-        go.Figure(go.Scatter(y=[None, float("nan")])),
-        go.Figure(go.Heatmap(z=[[None]])),
-        go.Figure(go.Pie(values=[1, 2])),
-    ],
-)
-def test_what_cannot_be_sketched_gives_nothing(figure):
-    assert sketch(figure) == ""
-
-
-@pytest.mark.parametrize(
-    "figure",
-    [
-        go.Figure(go.Scatter(y=[1])),
-        go.Figure(go.Scatter(x=["a", "b"], y=[1, None])),
-        go.Figure(go.Scatter(y=[1, 10], mode="markers"), layout={"yaxis": {"type": "log"}}),
-        go.Figure(go.Bar(x=["a"], y=[-1])),
-        go.Figure(go.Scatter(x=["2020-01-01", "2021-01-01"], y=np.array([1, 2], dtype="i2"))),
-    ],
-)
-def test_odd_figures_are_sketched_with_plain_numbers(figure):
-    drawn = sketch(figure)
-    assert drawn
-    assert "nan" not in drawn
-    assert "inf" not in drawn.replace("</", "")
-
-
-def test_a_colour_that_is_none_does_not_get_into_the_sketch():
-    figure = go.Figure(go.Scatter(y=[1, 2], line={"color": "red"}))
-    assert 'stroke="#2b7bba"' in sketch(figure)
+def test_the_page_runs_only_its_own_scripts():
+    page = render_index()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1].replace("&#39;", "'")
+    directives = dict(directive.split(" ", 1) for directive in policy.split("; "))
+    assert directives["default-src"] == "'none'"
+    assert re.fullmatch(r"('(sha256|nonce)-[\w+/=]+' ?)+", directives["script-src"])
+    assert directives["img-src"] == "'self' file: data:"
+    assert render_index() != page  # the nonce is new each time
+    assert render_entries([]) == gallery.HEADER

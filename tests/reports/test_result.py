@@ -5,36 +5,84 @@ from dataclasses import FrozenInstanceError
 
 import numpy as np
 import plotly.graph_objects as go
+import plotly.io
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Figure, Result, Table
+from alice.reports import Figure, Metric, Report, Result, Table, model_key
 
 
 class Tensor:
-    """Stands for a torch tensor: all that the check looks at is where the class comes from."""
+    """Stands for a torch tensor: the check looks only at the module of the class."""
 
 
 Tensor.__module__ = "torch"
+SEVERAL = [Metric("ser", 2.0, model="base"), Metric("ser", 1.0, model="bijective"), Metric("texts", 500)]
 
 
 def test_a_title_and_metrics_are_enough():
-    result = Result("Depth", metrics={"layers": 2.0 * 12})
-    assert dict(result.metrics) == {"layers": 24.0}
-    assert result.headline_metric() == ("layers", 24.0)
-
-
-def test_the_headline_is_the_metric_that_was_named():
-    result = Result("T", metrics={"a": 1, "b": 2}, headline="b")
-    assert result.headline_metric() == ("b", 2)
-
-
-def test_a_result_without_metrics_has_no_headline():
+    result = Result("Depth", metrics=[Metric("layers", 2.0 * 12)])
+    assert result.metric("layers").value == 24.0
+    assert result.headline_metric() is result.metrics[0]
     assert Result("T").headline_metric() is None
 
 
-def test_metrics_keep_their_order():
-    assert list(Result("T", metrics={"z": 1, "a": 2, "m": 3}).metrics) == ["z", "a", "m"]
+def test_the_headline_is_the_metric_that_was_named():
+    assert Result("T", metrics=[Metric("a", 1), Metric("b", 2)], headline="b").headline_metric().value == 2
+
+
+def test_a_metric_has_the_same_name_for_one_model_and_for_several():
+    assert Result("T", metrics=SEVERAL[:1]).metric("ser").value == 2.0
+    several = Result("T", metrics=SEVERAL)
+    assert several.metric("ser", model="bijective").value == 1.0
+    assert several.metric("texts").value == 500
+    assert [metric.name for metric in several.metrics] == ["ser", "ser", "texts"]
+
+
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        (lambda result: result.metric("ser"), "belongs to base, bijective"),
+        (lambda result: result.metric("ser", model="tiny"), "belongs to base, bijective"),
+        (lambda result: result.metric("sir"), "no metric 'sir'; did you mean 'ser'"),
+        (lambda result: result.figure("key"), "no figure 'key'"),
+        (lambda result: result.array("ser", model="tiny"), "no array 'ser@tiny'; did you mean 'ser@base'"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_named_with_those_that_do(read, words):
+    result = Result("T", metrics=SEVERAL, arrays={"ser@base": np.zeros(1)})
+    with pytest.raises(AliceError, match=words):
+        read(result)
+
+
+def test_figures_and_arrays_of_a_model_are_found_by_name_and_model():
+    name = "runs/my model"
+    result = Result("T", figures={model_key("key", name): go.Figure()}, arrays={model_key("ser", name): np.ones(2)})
+    assert list(result.figures) == ["key@runs-my-model"]
+    assert result.figure("key", model=name) is result.figures["key@runs-my-model"]
+    assert result.array("ser", model=name).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        (Metric("ser", 2.1371, 0.4211, unit="%"), "2.14 ± 0.42 %"),
+        (Metric("ser", 2.0, float("nan")), "2"),
+        (Metric("gap", 0.12, interval=(0.0512, 0.188), unit="%"), "0.120 (0.051 to 0.188) %"),
+        (Metric("gap", 0.12, interval=(float("nan"), 1.0)), "0.12"),
+        (Metric("speed", 123456.7, unit="letters/s"), "123\u202f457 letters/s"),
+        (Metric("good", True), "yes"),
+        (Metric("name", "tiny"), "tiny"),
+    ],
+)
+def test_a_metric_is_shown_with_its_error_and_unit(metric, text):
+    assert str(metric) == text
+    assert text in repr(metric)
+
+
+def test_a_metric_without_a_label_shows_its_name():
+    assert Metric("key-letters", 1).label == "key letters"
+    assert float(Metric("a", 2)) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -50,7 +98,7 @@ def test_metrics_keep_their_order():
     ],
 )
 def test_scalars_become_the_plain_python_type(given, kept):
-    value = Result("T", metrics={"m": given}).metrics["m"]
+    value = Metric("m", given).value
     assert value == kept
     assert type(value) is type(kept)
 
@@ -63,13 +111,10 @@ def test_scalars_become_the_plain_python_type(given, kept):
         ({"title": "two\nlines"}, "one line"),
         ({"summary": None}, "summary"),
         ({"caveats": [1]}, "caveat"),
-        ({"metrics": [1]}, "metrics.*dict"),
-        ({"metrics": {"m": None}}, "metric 'm' is None"),
-        ({"metrics": {"m": [1]}}, "of type list"),
-        ({"metrics": {"m": 1j}}, "complex"),
-        ({"metrics": {"m": Tensor()}}, r"torch.*\.item\(\)"),
-        ({"metrics": {1: 1}}, "a metric"),
-        ({"metrics": {"m": 1}, "headline": "n"}, "headline 'n'"),
+        ({"metrics": {"m": 1}}, "metrics is {'m': 1}; give a list"),
+        ({"metrics": [1]}, r"metrics holds 1; give a list of alice\.reports\.Metric"),
+        ({"metrics": [Metric("m", 1), Metric("m", 2)]}, "two metrics 'm' of no model"),
+        ({"metrics": [Metric("m", 1)], "headline": "n"}, "headline 'n' is not a metric"),
         ({"tables": {"t": [[1]]}}, r"'t' in tables.*Table\("),
         ({"figures": {"f": {"data": []}}}, "'f' in figures.*plotly"),
         ({"arrays": {"a": [1, 2]}}, r"np\.asarray"),
@@ -83,14 +128,29 @@ def test_scalars_become_the_plain_python_type(given, kept):
         ({"tables": {"a" * 81: Table(["a"])}}, "at most 80"),
     ],
 )
-def test_what_cannot_be_stored_is_told_in_a_sentence(fields, words):
+def test_what_cannot_be_stored_is_one_sentence(fields, words):
     with pytest.raises(AliceError, match=words) as caught:
         Result(**{"title": "T", **fields})
     assert "\n" not in str(caught.value)
 
 
-def test_typographic_spaces_are_welcome_in_names():
-    assert list(Result("Under 10\u202f%", metrics={"10\u00a0%": 1}).metrics) == ["10\u00a0%"]
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("m", None), "metric 'm' is None"),
+        (("m", [1]), "of type list"),
+        (("m", 1j), "complex"),
+        (("m", Tensor()), r"torch.*\.item\(\)"),
+        ((1, 1), "a name in metrics"),
+        (("of base", 1), "name 'of base'"),
+        (("m", 1, "0.1"), "error of the metric 'm' is of type str; give a number"),
+        (("m", 1, None, (1, None)), "interval of the metric 'm'"),
+        (("m", 1, None, None, "%", "base", "two\nlines"), "one line"),
+    ],
+)
+def test_a_metric_that_cannot_be_stored_is_one_sentence(arguments, words):
+    with pytest.raises(AliceError, match=words):
+        Metric(*arguments)
 
 
 def test_one_caveat_may_be_a_string():
@@ -99,55 +159,96 @@ def test_one_caveat_may_be_a_string():
 
 def test_nothing_in_a_result_can_be_changed():
     numbers = np.zeros(2)
-    result = Result("T", metrics={"m": 1}, arrays={"a": numbers})
+    result = Result("T", metrics=[Metric("m", 1)], arrays={"a": numbers})
     numbers[0] = 5
     assert result.arrays["a"][0] == 0
     with pytest.raises(FrozenInstanceError):
         result.title = "other"
-    with pytest.raises(TypeError):
-        result.metrics["m"] = 2
+    with pytest.raises(FrozenInstanceError):
+        result.metrics[0].value = 2
     with pytest.raises(ValueError, match="read-only"):
         result.arrays["a"][0] = 1
 
 
-def test_a_figure_is_copied():
+def test_a_figure_is_copied_and_encoded_once():
     drawn = go.Figure(go.Scatter(y=[1, 2]))
     kept = Figure(drawn)
     drawn.data[0].y = [9, 9]
     assert list(kept.figure.data[0].y) == [1, 2]
+    assert kept.json is kept.json
 
 
-def test_a_bare_plotly_figure_is_taken():
-    assert isinstance(Result("T", figures={"f": go.Figure()}).figures["f"], Figure)
+def test_a_plotly_figure_becomes_a_figure_that_shows_itself(monkeypatch):
+    figure = Result("T", figures={"f": go.Figure()}).figures["f"]
+    assert isinstance(figure, Figure)
+    monkeypatch.setattr(plotly.io.renderers, "default", "json")
+    assert list(figure._repr_mimebundle_()) == ["application/json"]
 
 
-def test_a_figure_that_cannot_be_stored_is_told_at_once():
-    with pytest.raises(AliceError, match="a figure contains a set"):
+def test_a_figure_that_cannot_be_stored_is_refused_at_once():
+    with pytest.raises(AliceError, match="a figure cannot be written as JSON"):
         Figure(go.Figure(go.Scatter(y=[1], customdata=[{1, 2}])))
+    with pytest.raises(AliceError, match="data of a figure is not a Table"):
+        Figure(go.Figure(), data=[[1]])
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ((["a", "a"],), "two columns"),
+        ((["SER, %"],), "column 'SER, %'; use lower-case letters"),
         ((["a", "b"], [[1]]), "row 0 .* has 1 cells"),
         ((["a"], ["x"]), "row 0 of a table is 'x'"),
         (("abc",), "give a list"),
         ((["a"], [[[1]]]), "row 0, column 'a'"),
-        ((["a"], [], "c", ["b"]), "'b', which is no column"),
+        ((["a"], [], "c", {"b": "B"}), "'b', which is not a column"),
+        ((["a"], [], "c", {}, ["b"]), "'b', which is not a column"),
         ((["a"], [[Tensor()]]), "torch"),
     ],
 )
-def test_a_table_that_does_not_fit_is_told_in_a_sentence(arguments, words):
+def test_a_table_that_does_not_fit_is_one_sentence(arguments, words):
     with pytest.raises(AliceError, match=words):
         Table(*arguments)
 
 
-def test_a_table_may_be_given_as_a_generator():
-    assert Table(["a", "b"], ((row, None) for row in range(2))).rows == ((0, None), (1, None))
+def test_a_table_gives_its_rows_as_records_and_as_a_data_frame():
+    table = Table(["model", "n", "ser"], (row for row in [("base", 1, 2.0), ("base", 2, 1.0), ("tiny", 1, None)]))
+    assert table.records(model="base", n=2) == [{"model": "base", "n": 2, "ser": 1.0}]
+    assert len(table.records()) == 3
+    assert table.to_pandas().groupby("model").ser.sum().to_dict() == {"base": 3.0, "tiny": 0.0}
+    with pytest.raises(AliceError, match="no column 'modl'; did you mean 'model'"):
+        table.records(modl="base")
+
+
+def test_a_reader_sees_labels_and_a_program_names():
+    table = Table(["ser", "key_length"], [[1.0, 2]], labels={"ser": "SER, %"})
+    assert (table.label("ser"), table.label("key_length")) == ("SER, %", "key length")
+    assert list(table.to_pandas()) == ["ser", "key_length"]
+    assert "SER, %" in table._repr_html_()
+
+
+def test_a_report_shows_itself_in_a_notebook_with_all_text_escaped():
+    shown = Report(Result("<b>T", "Words & more.", metrics=SEVERAL), {})._repr_html_()
+    for part in ("&lt;b&gt;T", "Words &amp; more.", "<td>bijective</td><td>1</td>", "texts"):
+        assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("provenance", "found"),
+    [
+        ({}, ("", [], "")),
+        ({"analysis": "a", "checkpoint": "base", "time": "2026-11-16T07:30:00+00:00"}, ("a", ["base"], "2026-11-16 07:30")),
+        ({"checkpoint": {"name": "base", "sha256": "ab"}}, ("", ["base"], "")),
+        ({"checkpoint": {"name": "base, tiny", "sha256": {"base": "a", "tiny": "b"}}}, ("", ["base", "tiny"], "")),
+        ({"analysis": 5, "checkpoint": [1], "time": {}}, ("", [], "")),
+    ],
+)  # fmt: skip
+def test_a_report_knows_its_analysis_models_and_date(provenance, found):
+    report = Report(Result("T"), provenance)
+    assert (report.analysis, report.models, report.date) == found
 
 
 def test_the_room_imports_without_torch_and_without_plotly():
-    code = "import sys, alice.reports; print({'torch', 'plotly', 'jinja2'} & set(sys.modules))"
+    code = "import sys, alice.reports; print({'torch', 'plotly', 'jinja2', 'pandas'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -1,24 +1,46 @@
 import http.client
+import os
+import shutil
 import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Result, html, plotly_script
+from alice.reports import Report, Result, html, plotly_script
+from alice.reports import server as serving_room
 from alice.reports.publish import publish
 from alice.reports.server import GalleryServer, locate, serving
 
 
-@pytest.fixture
-def runs(tmp_path, result, provenance):
-    publish(tmp_path / "runs" / "one", result, provenance)
-    (tmp_path / "secret.json").write_text("secret")
-    return tmp_path / "runs"
+@pytest.fixture(scope="module")
+def shared(published, tmp_path_factory):
+    """A copy of the gallery among things that must not be served."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "secret.json").write_text("secret")
+    runs = Path(shutil.copytree(published, folder / "runs"))
+    (runs / "link.json").symlink_to(runs.parent / "secret.json")
+    (runs / "linked").symlink_to(runs.parent)
+    (runs / ".hidden").mkdir()
+    (runs / ".hidden" / "result.json").write_text("secret")
+    (runs / ".hidden.json").write_text("secret")
+    (runs / "one" / "notes.txt").write_text("secret")
+    (runs / "one" / "evil.js").write_text("secret")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def server(shared):
+    with serving(shared) as running:
+        yield running
 
 
 @pytest.fixture
-def server(runs):
+def own_server(runs):
+    """A server of a gallery that a test may change."""
     with serving(runs) as running:
         yield running
 
@@ -40,9 +62,11 @@ def test_the_gallery_and_the_reports_are_served(server):
     for path in ("/", "/index.html", "/one/report.html"):
         status, headers, body = ask(server, path)
         assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-        assert "Early exit — ünïcode" in body.decode()
+        assert b"<main" in body
+    assert "Early exit — ünïcode" in ask(server, "/entries.js")[2].decode()
     assert ask(server, "/one/result.json")[0] == 200
     assert ask(server, "/one/arrays.npz")[0] == 200
+    assert ask(server, "/one/thumbnail.svg")[1]["Content-Type"] == "image/svg+xml"
 
 
 def test_it_listens_on_this_machine_only(server):
@@ -50,26 +74,28 @@ def test_it_listens_on_this_machine_only(server):
     assert server.url == f"http://127.0.0.1:{server.server_port}/"
 
 
-def test_a_new_run_appears_on_reload(server, runs):
-    assert b"Brand new" not in ask(server, "/")[2]
-    publish(runs / "two", Result("Brand new"), {})
-    assert b"Brand new" in ask(server, "/")[2]
+def test_a_new_report_appears_on_reload_and_a_deleted_one_vanishes(own_server, runs):
+    assert b"Brand new" not in ask(own_server, "/entries.js")[2]
+    publish(Report(Result("Brand new"), {}), runs)
+    shutil.rmtree(runs / "two")
+    listed = ask(own_server, "/entries.js")[2]
+    assert b"Brand new" in listed
+    assert b"Depth" not in listed
 
 
-def test_the_folder_is_not_written_to(runs, server):
+def test_the_folder_is_not_written_to_and_its_scripts_are_not_served(own_server, runs):
     (runs / "index.html").unlink()
-    ask(server, "/")
+    (runs / "entries.js").write_text("window.pwned = 1")
+    (runs / plotly_script.FILE).write_text("/** plotly.js v999.0.0 */ window.pwned = 1")
+    assert ask(own_server, "/")[0] == 200
+    assert b"pwned" not in ask(own_server, "/entries.js")[2]
+    assert ask(own_server, "/plotly.min.js")[2].decode() == plotly_script.source()
     assert not (runs / "index.html").exists()
 
 
-def test_the_drawing_script_is_ours_whatever_lies_in_the_folder(server, runs):
-    (runs / plotly_script.FILE).write_text("/** plotly.js v999.0.0 */ window.pwned = 1")
-    assert ask(server, "/plotly.min.js")[2].decode() == plotly_script.source()
-
-
-def test_a_report_of_an_older_design_is_rendered_anew(server, runs):
+def test_a_report_of_an_older_design_is_rendered_again(own_server, runs):
     (runs / "one" / "report.html").write_text("<script>old</script>")
-    assert b"Early exit" in ask(server, "/one/report.html")[2]
+    assert b"Early exit" in ask(own_server, "/one/report.html")[2]
 
 
 def test_head_sends_the_length_but_no_body(server):
@@ -99,19 +125,19 @@ def test_localhost_is_this_machine(server):
     ("host", "status"),
     [("127.0.0.1", 200), ("localhost", 200), ("127.0.0.1:80", 200), ("evil.example", 403), ("127.0.0.1:81", 403)],
 )
-def test_on_the_usual_port_browsers_leave_it_out(server, host, status):
+def test_on_the_default_port_browsers_omit_it(server, monkeypatch, host, status):
     listening = SimpleNamespace(server_port=server.server_port)
-    server.server_port = 80
+    monkeypatch.setattr(server, "server_port", 80)
     assert ask(listening, "/", Host=host)[0] == status
 
 
-def test_a_page_that_cannot_be_made_is_one_sentence(server, runs, monkeypatch):
+def test_a_page_that_cannot_be_made_is_one_sentence(own_server, runs, monkeypatch):
     def stumble(*_):
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr(html, "render_report", stumble)
     (runs / "one" / "report.html").write_text("<script>old</script>")
-    status, headers, body = ask(server, "/one/report.html")
+    status, headers, body = ask(own_server, "/one/report.html")
     assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
     assert body.startswith(b"This page cannot be made")
     assert b"secret" not in body
@@ -123,7 +149,9 @@ def test_a_request_without_a_host_is_refused(server):
         assert b" 403 " in connection.recv(1000)
 
 
-@pytest.mark.parametrize("path", ["/", "/one/report.html", "/nowhere", "/plotly.min.js"])
+@pytest.mark.parametrize(
+    "path", ["/", "/entries.js", "/one/report.html", "/one/thumbnail.svg", "/nowhere", "/plotly.min.js"]
+)
 def test_every_answer_is_guarded(server, path):
     headers = ask(server, path)[1]
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -146,14 +174,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("path", OUTSIDE)
-def test_nothing_outside_or_hidden_or_strange_is_served(server, runs, path):
-    (runs / "link.json").symlink_to(runs.parent / "secret.json")
-    (runs / "linked").symlink_to(runs.parent)
-    (runs / ".hidden").mkdir()
-    (runs / ".hidden" / "result.json").write_text("secret")
-    (runs / ".hidden.json").write_text("secret")
-    (runs / "one" / "notes.txt").write_text("secret")
-    (runs / "one" / "evil.js").write_text("secret")
+def test_nothing_outside_or_hidden_or_strange_is_served(server, path):
     status, _, body = ask(server, path)
     assert status == (403 if path.startswith("http:") else 404)
     assert b"secret" not in body
@@ -175,6 +196,56 @@ def test_garbage_does_not_end_the_server(server):
         connection.sendall(b"\x00\xff\x00 nonsense\r\n\r\n")
         connection.recv(1000)
     assert ask(server, "/")[0] == 200
+
+
+def test_many_requests_at_once_are_all_answered(server):
+    with ThreadPoolExecutor(150) as pool:
+        found = list(pool.map(lambda _: ask(server, "/one/result.json")[0], range(200)))
+    assert found == [200] * 200
+
+
+def resident():
+    """Return the bytes of memory that this process uses."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def connected(server, request=b""):
+    connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=10)
+    connection.sendall(request)
+    return connection
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_clients_that_do_not_read_hold_no_copies_of_the_drawing_script(server):
+    ask(server, "/plotly.min.js")
+    before = resident()
+    request = f"GET /plotly.min.js HTTP/1.0\r\nHost: 127.0.0.1:{server.server_port}\r\n\r\n".encode()
+    clients = [connected(server, request) for _ in range(40)]
+    for client in clients:
+        assert client.recv(1)  # its answer has begun
+    grown = resident() - before
+    for client in clients:
+        client.close()
+    assert grown < 40 * len(plotly_script.content()) / 8
+
+
+def test_the_number_of_clients_is_bounded(shared, monkeypatch):
+    monkeypatch.setattr(serving_room, "SECONDS_TO_WAIT", 0.05)
+    with serving(shared, clients=2) as server:
+        idle = [connected(server) for _ in range(2)]
+        time.sleep(0.2)
+        assert ask(server, "/")[0] == 503
+        for client in idle:
+            client.close()
+        end = time.monotonic() + 5
+        while ask(server, "/")[0] == 503:
+            assert time.monotonic() < end
+
+
+def test_a_client_that_reads_too_slowly_is_dropped(shared, monkeypatch):
+    monkeypatch.setattr(serving_room, "SECONDS_TO_ANSWER", -1)
+    with serving(shared) as server, pytest.raises(http.client.IncompleteRead):
+        ask(server, "/plotly.min.js")
 
 
 def test_a_missing_folder_is_told(tmp_path):
