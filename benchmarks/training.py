@@ -1,4 +1,4 @@
-"""How much of a core's matrix speed a training step uses: as for solving, with the backward pass and the optimizer."""
+"""Speed of a training step relative to its matrix products alone, including the backward pass and the optimizer."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from alice.training.setup import compile_blocks
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Compare for the presets made for a CPU, with the optimizer that they train with."""
+    """Compare for the presets for CPUs, each with its own optimizer."""
     given = batches(2000, BatchLimit())
     batch = max((one for one in given if 90 <= one.cipher_ids.shape[1] <= 110), key=len)
     for preset in CPU_SIZES:

@@ -74,7 +74,7 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 ## Training
 
-- Data: the training side of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
+- Data: the training split of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
   {recipe["max_length"]} characters, {keys}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.

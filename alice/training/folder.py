@@ -90,7 +90,7 @@ class Training:
     def describe(self) -> None:
         """Write training.json, before any other file: a folder that has it can be resumed."""
         remove_drafts(make_folder(self.folder))
-        described = {"data": self.data, "text_column": self.text_column, "init": self.init}
+        described: dict[str, Any] = {"data": self.data, "text_column": self.text_column, "init": self.init}
         described |= {"recipe": self.recipe.to_dict(), "model": self.model.to_dict(), "before": vars(self._before())}
         write_json(self.folder / TRAINING, described)
 

@@ -149,7 +149,7 @@ def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
     texts = list(islice(select(corpus, "test"), recipe.eval_texts))
     if not texts:
         raise AliceError(
-            f"{corpus.name} has no text on the test side; use a larger corpus (at least a few hundred texts)"
+            f"{corpus.name} has no text in its test split; use a larger corpus (at least a few hundred texts)"
         )
     alphabet = corpus.cleaner.alphabet
     keys = text_keys(len(texts), VALIDATION_SEED, excluded=pool)

@@ -113,7 +113,7 @@ def test_validation_measures_what_evaluate_does(corpus, trained):
 def test_a_corpus_without_test_texts_is_refused(tmp_path):
     lonely = next(text for text in (f"THIS IS LONELY TEXT {c}." for c in "ABCDEF") if not is_test(text))
     (tmp_path / "few.txt").write_text(lonely + "\n")
-    with pytest.raises(AliceError, match="no text on the test side"):
+    with pytest.raises(AliceError, match="no text in its test split"):
         carry_out(small_training(tmp_path / "new", tmp_path / "few.txt"))
 
 
