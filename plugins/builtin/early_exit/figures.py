@@ -49,9 +49,7 @@ def text_figure(found: Measured, trace: Trace) -> Figure:
     states = changed + 2 * wrong  # (exit, pos): an index into STATES
     steps = {str(layer): _page_of_text(trace, trace.texts[layer], states[layer]) for layer in range(len(states))}
     known = "" if trace.plain_ids is None else "; orange: wrong"
-    caption = (
-        f"{found.model}, {trace.title}: the answer after each layer. Yellow: changed from the layer before{known}."
-    )
+    caption = f"{found.model}, {trace.title}: the answer after each layer. Yellow: changed at this layer{known}."
     return Figure(slider(steps, start=len(steps) - 1), caption, _text_data(trace, changed))
 
 
@@ -66,7 +64,7 @@ def permutation_figure(found: Measured, trace: Trace) -> Figure:
     steps = {str(layer): _matrix(trace, keys[layer], changed[layer]) for layer in range(len(keys))}
     marks = "squares are right, circles wrong" if trace.key is not None else "the true key is not known"
     caption = (
-        f"{found.model}, {trace.title}: the key after each layer. Black: as at the layer before, green: changed; "
+        f"{found.model}, {trace.title}: the key after each layer. Black: unchanged, green: changed at this layer; "
         f"{marks}. Shaded rows are letters that the text does not contain."
     )
     return Figure(slider(steps, start=len(steps) - 1), caption, _key_data(trace, keys, changed))
@@ -74,18 +72,19 @@ def permutation_figure(found: Measured, trace: Trace) -> Figure:
 
 def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
     """Draw a text in lines of cells, (lines, columns)."""
-    lines = -(-len(ids) // COLUMNS)
     symbols = np.array([NO_SYMBOL, *trace.alphabet.symbols])
-    text = np.full(lines * COLUMNS, "", dtype=symbols.dtype)
-    text[: len(ids)] = symbols[ids]
-    values = np.full(lines * COLUMNS, np.nan)
-    values[: len(ids)] = states
+    lines = _lines(trace.alphabet.decode(trace.cipher_ids))
+    text = np.full((len(lines), COLUMNS), "", dtype=symbols.dtype)
+    values = np.full((len(lines), COLUMNS), np.nan)
+    for row, line in enumerate(lines):
+        text[row, : line.stop - line.start] = symbols[ids[line]]
+        values[row, : line.stop - line.start] = states[line]
     # Each state takes a quarter of the scale, so that colours do not blend.
     scale = [[(state + end) / 4, STATE_COLORS[state]] for state in range(4) for end in (0, 1)]
     bar = {"tickvals": [0, 1, 2, 3], "ticktext": list(STATES), "len": 1.0, "lenmode": "fraction"}
     cells = go.Heatmap(
-        z=values.reshape(lines, COLUMNS),
-        text=text.reshape(lines, COLUMNS),
+        z=values,
+        text=text,
         texttemplate="%{text}",
         textfont={"family": "ui-monospace, Menlo, Consolas, monospace", "size": 14},
         zmin=-0.5,
@@ -95,9 +94,22 @@ def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
         hovertemplate="%{text}<extra></extra>",
     )
     axis = {"visible": False, "fixedrange": True}
-    height = 90 + CELL * max(lines, 4)
-    layout = {"template": template(), "height": height, "xaxis": axis, "yaxis": {**axis, "autorange": "reversed"}}
+    shown = max(len(lines), 4)  # room for the names of the states next to a short text
+    down = {**axis, "range": [shown - 0.5, -0.5]}
+    layout = {"template": template(), "height": 90 + CELL * shown, "xaxis": axis, "yaxis": down}
     return go.Figure([cells], layout)
+
+
+def _lines(text: str) -> list[slice]:
+    """Cut a text into lines of at most COLUMNS characters, after spaces where possible."""
+    lines, start = [], 0
+    while start < len(text):
+        end = min(start + COLUMNS, len(text))
+        if end < len(text):
+            end = text.rfind(" ", start, end) + 1 or end
+        lines.append(slice(start, end))
+        start = end
+    return lines
 
 
 def _matrix(trace: Trace, key: Ints, changed: Any) -> go.Figure:

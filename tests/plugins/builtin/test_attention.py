@@ -1,4 +1,4 @@
-"""The attention analysis against heads whose attention is known."""
+"""The attention analysis on heads whose attention is known."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ from alice.plugins.conformance import tiny_context, tiny_texts
 
 
 def plant(pattern, hook):
-    """Make head 0 uniform and head 1 look at itself; the pattern says where there is text."""
+    """Make head 0 uniform and head 1 look at its own position; positive weights show where there is text."""
     planted = pattern.clone()
     text = (pattern[:, 0] > 0).float()
     planted[:, 0] = text / text.sum(-1, keepdim=True)
@@ -34,7 +34,7 @@ PLANTED = [("blocks.0.attn.hook_pattern", plant)]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_planted_heads_score_as_they_must(variant):
+def test_planted_heads_have_the_expected_statistics(variant):
     model = tiny(variant)
     with model.hooks(fwd_hooks=PLANTED):
         found = measure(tiny_context(model, texts=30))
@@ -48,7 +48,7 @@ def test_planted_heads_score_as_they_must(variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_text_in_a_padded_batch_is_as_the_text_alone(variant):
+def test_padding_does_not_change_the_statistics_of_a_text(variant):
     ctx = RunContext.open(tiny(variant), data=tiny_texts(40), split="all")
     assert any(not batch.mask.all() for batch in ctx.batches)
     together = measure(ctx)
@@ -111,7 +111,7 @@ def test_maps_are_drawn_of_the_heads_chosen(run_context):
     assert [f"L{block}H{head}" for block, head in result.array("map-heads", model="base")] == typical
 
 
-def test_a_text_of_the_user_is_drawn(run_context):
+def test_a_given_text_is_drawn(run_context):
     result = Attention(samples=3, text="Uryyb, jbeyq! <b>", block=(0,), head=(0,)).run(run_context)
     (trace,) = result.figure("maps", model="base").figure.data
     assert "".join(place[0] for place in trace.x).replace("\N{OPEN BOX}", " ") == "URYYB, JBEYQ! B"
@@ -141,7 +141,7 @@ def test_the_figures_of_a_long_text_stay_small(tiny_alice):
         ({"encrypt": True}, "nothing to encrypt"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+def test_contradictory_options_are_errors(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         Attention(**options)
 
@@ -156,12 +156,12 @@ def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
         ({"text": "123"}, "cannot be used"),
     ],
 )
-def test_what_the_model_or_the_texts_do_not_have_is_refused(run_context, options, complaint):
+def test_what_the_model_or_the_texts_do_not_have_is_an_error(run_context, options, complaint):
     with pytest.raises(AliceError, match=complaint):
         Attention(**options).run(run_context)
 
 
-def test_too_many_maps_for_a_page_are_refused():
+def test_too_many_maps_for_a_page_are_an_error():
     ctx = tiny_context(tiny("base", n_layers=7), texts=3)
     with pytest.raises(AliceError, match="14 maps of 300 characters are too many for one page; choose 12 at most"):
         Attention(samples=3, text="AB " * 100, head=(0, 1)).run(ctx)

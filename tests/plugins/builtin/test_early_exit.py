@@ -1,4 +1,4 @@
-"""The early-exit analysis against answers that are known by other means."""
+"""The early-exit analysis on models whose answers are known."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from alice.text.alphabet import LETTERS
 
 
 def cut_after(model, layers):
-    """Return the model without the blocks after a number of layers; with none it needs one that adds nothing."""
+    """Return the model with its first `layers` blocks only, or with one block that adds nothing for 0."""
     config = {**model.config.to_dict(), "n_layers": max(layers, 1)}
     short = Alice(type(model.config)(**config)).eval()
     wanted = short.state_dict()
@@ -32,7 +32,7 @@ def cut_after(model, layers):
 
 
 def parrot():
-    """Return a model that answers every symbol with itself, whatever the layer: its blocks add nothing."""
+    """Return a model that answers every symbol with itself at every layer: its blocks add nothing."""
     model = tiny("base", d_model=64, n_layers=3)
     with torch.no_grad():
         for weight in model.blocks.parameters():
@@ -53,7 +53,7 @@ def test_an_exit_says_what_the_model_cut_off_there_says(variant):
         assert np.array_equal(errors[:, layers], score(cut_after(model, layers), ctx.batches).errors)
 
 
-def test_a_parrot_is_wrong_wherever_the_key_changes_a_letter():
+def test_a_model_that_repeats_the_ciphertext_is_wrong_wherever_the_key_changes_a_letter():
     ctx = tiny_context(parrot(), texts=9)
     found = measure(ctx, [4])
     wrong = np.zeros(9)
@@ -146,6 +146,16 @@ def test_the_text_table_marks_what_changed():
     assert (rows[3]["answer"], rows[3]["changed"]) == (changed, f"{cipher[0]}:{cipher[0]}>T")
 
 
+def test_the_text_figure_breaks_lines_between_words():
+    text = "ONE OR TWO WORDS TOO MANY FOR A LINE OF FORTY-EIGHT CHARACTERS. " + "A" * 60
+    result = EarlyExit(samples=1, text=text).run(RunContext.open(parrot(), data=["THE CAT."], split="all"))
+    rows = result.figure("text-given-text", model="base").figure.data[0].text
+    lines = ["".join(row) for row in rows]
+    assert "".join(lines) == text
+    assert [len(line) for line in lines] == [40, 24, 48, 12]
+    assert lines[0].endswith("OF ")
+
+
 def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bijective):
     ctx = RunContext.open(bijective, data=tiny_texts(3), split="all")
     result = EarlyExit(samples=3, examples=(2,)).run(ctx)
@@ -166,7 +176,7 @@ def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bi
     assert len(drawn.layout.shapes) == unseen > 0
 
 
-def test_a_ciphertext_of_the_user_is_followed_without_a_verdict(run_context):
+def test_a_given_ciphertext_has_no_error_rate(run_context):
     result = EarlyExit(samples=3, text="Uryyb, jbeyq! <b>").run(run_context)
     rows = result.tables["texts"].records()
     assert rows[0]["answer"] == "URYYB, JBEYQ! B"
@@ -180,7 +190,7 @@ def test_one_text_has_no_standard_error(tiny_alice):
     assert result.metric("ser").error is None
 
 
-def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
+def test_a_given_plaintext_is_encrypted_with_a_key_drawn_by_seed(bijective):
     ctx = tiny_context(bijective, texts=3)
     trace = follow_text(ctx, "HELLO, WORLD", encrypt=True)
     assert bijective.alphabet.decode(trace.plain_ids) == "HELLO, WORLD"
@@ -199,12 +209,12 @@ def test_a_plaintext_of_the_user_is_encrypted_with_a_key_of_the_seed(bijective):
         ({"encrypt": True}, "nothing to encrypt"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+def test_contradictory_options_are_errors(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         EarlyExit(**options)
 
 
-def test_fewer_texts_than_examples_are_all_followed(tiny_alice):
+def test_with_fewer_texts_than_examples_all_texts_are_followed(tiny_alice):
     result = EarlyExit(samples=2).run(tiny_context(tiny_alice, texts=9))
     assert {row["text"] for row in result.tables["texts"].records()} == {"example 0", "example 1"}
 

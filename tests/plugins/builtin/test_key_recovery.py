@@ -1,4 +1,4 @@
-"""Recovered keys against models whose key is known."""
+"""The key-recovery analysis on models whose key is known."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.builtin.key_recovery.measure import PAIRS, measure
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.reports.archive import read_report
-from alice.solving.solution import solve
+from alice.solving.decoding import solve
 from alice.text.alphabet import LETTERS
 
 A, B = LETTERS.index("A"), LETTERS.index("B")
@@ -42,7 +42,7 @@ def lines_of(table):
     return {row["line"]: row["content"] for row in table.records()}
 
 
-def test_only_letters_of_the_text_count_and_each_text_counts_alike(monkeypatch):
+def test_only_letters_of_the_text_count_and_all_texts_have_the_same_weight(monkeypatch):
     leave_letters_alone(monkeypatch)
     result = KeyRecovery().run(context(reader(B="A")))
     # Of A and B one is right, of B and E one, of C and E both; A and B collide in the first text only.
@@ -135,7 +135,7 @@ def test_margins_are_what_the_probabilities_say(monkeypatch):
     assert [(row["letters"], row["right"]) for row in rows] == [(2, 50.0)]
 
 
-def test_a_probability_is_the_same_here_and_where_a_text_is_solved(bijective):
+def test_probabilities_are_those_of_solve(bijective):
     text = "URYYB JBEYQ, GUVF VF N GRFG"
     shown = KeyRecovery(text=text).run(tiny_context(bijective, texts=3)).figure("key", model="bijective").data.records()
     (solution,) = solve(bijective, [text])
@@ -186,7 +186,7 @@ def test_the_matrix_shows_the_key_over_the_true_one(monkeypatch):
     assert (row["characters"], row["answer"], row["plain"], row["collides"]) == (1, "E", "B", True)
 
 
-def test_a_text_of_the_user_is_shown_with_a_verdict_only_if_it_was_encrypted(bijective):
+def test_a_given_text_is_judged_only_if_we_encrypted_it(bijective):
     ctx = tiny_context(bijective, texts=3)
     unknown = KeyRecovery(text="URYYB JBEYQ").run(ctx).figure("key", model="bijective")
     assert {trace.name for trace in unknown.figure.data[1:]} == {"found"}
@@ -209,7 +209,7 @@ def test_pairs_are_all_pairs():
         ({"encrypt": True}, "nothing to encrypt"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_at_once(options, complaint):
+def test_contradictory_options_are_errors(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         KeyRecovery(**options)
 

@@ -1,4 +1,4 @@
-"""Errors of letters against a model that confuses known letters."""
+"""The letter-frequency analysis on models that confuse known letters."""
 
 from pathlib import Path
 
@@ -42,9 +42,9 @@ def test_a_model_that_reads_b_as_a_is_wrong_in_every_b(monkeypatch):
         assert excess[B] == pytest.approx(1 - frequencies[B])
         assert excess[A] == pytest.approx(-frequencies[A])
     assert found.excess(lewand())[1][B] == pytest.approx(0)
-    drawn = found.wrong.whole_draws[:, B] / found.wrong.whole_draws.sum(1)  # its share of the texts is uncertain, too
+    drawn = found.wrong.whole_draws[:, B] / found.wrong.whole_draws.sum(1)  # its frequency is uncertain, too
     assert found.excess()[1][B] == pytest.approx(drawn.std(ddof=1))
-    assert np.isnan(found.excess()[1][A])  # it stands in one text only
+    assert np.isnan(found.excess()[1][A])  # only one text contains it
     assert found.frequencies[[A, B, E]].tolist() == [2 / 8, 3 / 8, 3 / 8]
 
 
@@ -91,7 +91,7 @@ def test_letters_are_counted_as_they_stand_in_the_texts(variant):
     model = tiny_context(tiny(variant), texts=12)
     wrong = 0
     for batch in model.batches:
-        letters = batch.plain_ids <= 26  # A to Z are the first 26 ids, and no letter of a text is padding
+        letters = batch.plain_ids <= 26  # A to Z are the first 26 ids
         wrong += int(((model.model(batch.cipher_ids).argmax(-1) != batch.plain_ids) & letters & batch.mask).sum())
     assert found.mistakes.sum() == wrong > 0
     if variant == "bijective":
@@ -107,7 +107,7 @@ def test_several_models_have_a_figure_each():
     ]
 
 
-def test_no_samples_are_refused():
+def test_no_samples_are_an_error():
     with pytest.raises(AliceError, match="leaves no text"):
         LetterFrequency(samples=0)
 

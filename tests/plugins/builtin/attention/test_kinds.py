@@ -1,4 +1,4 @@
-"""Kinds of head, against heads that were planted."""
+"""Kinds of head, on planted heads."""
 
 import math
 
@@ -14,7 +14,7 @@ TEXT = "THE CAT AND THE DOG SAT ON THE MAT, AND THAT IS ALL THERE IS."
 
 
 def planted(counts, *, seed=0, noise=0.2):
-    """Return statistics of heads that look as they are told, but for some noise, and those of uniform attention."""
+    """Return statistics of planted heads with some noise, and those of uniform attention."""
     ids = torch.from_numpy(ENGLISH.encode(TEXT).astype("int64"))[None]
     mask, length = ids != 0, ids.shape[1]
     weights = key_weights(ids, mask, ENGLISH)
@@ -30,7 +30,7 @@ def planted(counts, *, seed=0, noise=0.2):
     return values.double().numpy(), head_statistics(uniform, weights)[0, 0].double().numpy()
 
 
-def test_a_mixture_falls_into_the_kinds_it_was_made_of():
+def test_a_mixture_is_sorted_into_the_kinds_it_was_made_of():
     counts = {"same symbol": 5, "neighbours": 4, "broad": 3, "word boundaries": 6}
     values, uniform = planted(counts)
     kinds, silhouette = find_kinds(values, uniform)
@@ -54,7 +54,7 @@ def test_the_most_pronounced_head_comes_first_and_the_middle_one_stands_for_the_
 
 
 @pytest.mark.parametrize(("entropy", "distance", "name"), [(5, 20, "broad"), (3, 8, "near"), (3, 20, "elsewhere")])
-def test_a_kind_that_no_share_names(entropy, distance, name):
+def test_the_name_of_a_kind_without_an_outstanding_share(entropy, distance, name):
     uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
     values = np.tile(uniform, (3, 1))
     values[:, :2] = entropy, distance
@@ -63,7 +63,7 @@ def test_a_kind_that_no_share_names(entropy, distance, name):
     assert math.isnan(silhouette)
 
 
-def test_kinds_of_one_name_are_numbered():
+def test_kinds_with_equal_names_are_numbered():
     uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
     values = np.tile(uniform, (6, 1))
     values[:, STATISTICS.index("self")] = [0.9, 0.91, 0.92, 0.3, 0.31, 0.9]
@@ -73,7 +73,7 @@ def test_kinds_of_one_name_are_numbered():
     assert [sorted(kind.heads) for kind in kinds] == [[0, 1, 2, 5], [3, 4]]
 
 
-def test_kinds_of_one_name_are_told_apart_by_their_next_share_where_they_have_one():
+def test_kinds_with_equal_names_also_carry_their_next_share():
     uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
     values = np.tile(uniform, (6, 1))
     values[:, STATISTICS.index("self")] = 0.6
@@ -86,12 +86,12 @@ def test_kinds_of_one_name_are_told_apart_by_their_next_share_where_they_have_on
     ("statistic", "given", "order"),
     [("distance", [8, 6, 7], (1, 2, 0)), ("entropy", [3, 2, 2.5], (1, 2, 0)), ("entropy", [5, 5.5, 4.5], (1, 0, 2))],
 )
-def test_heads_that_no_share_names_are_sorted_by_what_does(statistic, given, order):
+def test_heads_without_an_outstanding_share_are_sorted_by_the_statistic_that_names_them(statistic, given, order):
     uniform = np.array([6, 20, 0.02, 0.05, 0.03, 0.1, 0.2])
     values = np.tile(uniform, (3, 1))
     values[:, STATISTICS.index("entropy")] = 3
     values[:, STATISTICS.index(statistic)] = given
-    # Three heads make two kinds of their own accord, so the kind is described as if they had been put together.
+    # find_kinds would split three heads into two kinds, so describe them as one directly.
     assert _describe(np.arange(3), values, uniform, np.zeros_like(values)).heads == order
 
 
@@ -103,7 +103,7 @@ def test_few_heads_are_all_in_some_kind(count):
     assert len(kinds) == (1 if count < 3 else 2)
 
 
-def test_heads_that_are_all_alike_are_of_one_kind():
+def test_identical_heads_are_of_one_kind():
     values, uniform = planted({"neighbours": 8}, noise=0)
     kinds, _ = find_kinds(values + 1e-9 * np.random.default_rng(0).random(values.shape), uniform)
     assert [(kind.name, len(kind.heads)) for kind in kinds] == [("neighbours", 8)]

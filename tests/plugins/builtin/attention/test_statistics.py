@@ -1,4 +1,4 @@
-"""Statistics of heads whose attention is made by hand, against what a pencil says."""
+"""Statistics of heads with made-up attention, against values computed by hand."""
 
 import math
 
@@ -30,7 +30,7 @@ def batch_of(*texts, alphabet=ENGLISH):
 
 
 def looking_at(*targets):
-    """Return a pattern (1, 1, query, key) in which each query looks at all its targets alike."""
+    """Return a pattern (1, 1, query, key) in which each query spreads its attention evenly over its targets."""
     pattern = torch.zeros(1, 1, len(targets), len(targets))
     for query, keys in enumerate(targets):
         pattern[0, 0, query, list(keys)] = 1 / len(keys)
@@ -78,15 +78,15 @@ def test_padding_changes_nothing():
     longer = "A LONGER TEXT THAN THAT"
     _, mask = batch_of(TEXT, longer)
     pattern = uniform_pattern(mask).clone()
-    pattern[0, :, len(TEXT) :] = 7.0  # what a query in the padding looks at
+    pattern[0, :, len(TEXT) :] = 7.0  # attention from padding
     pattern[0, :, :, len(TEXT) :] = 0.0
     assert statistics(pattern, TEXT, longer)[0] == pytest.approx(alone, abs=1e-6)
     garbage = pattern.clone()
-    garbage[0, :, :, len(TEXT) :] = 1.0  # a weight of one has no entropy, and padding no share
+    garbage[0, :, :, len(TEXT) :] = 1.0  # attention to padding
     assert statistics(garbage, TEXT, longer)[0] == pytest.approx(alone, abs=1e-6)
 
 
-def test_all_heads_are_taken_at_once():
+def test_heads_together_give_the_same_as_heads_alone():
     ids, mask = batch_of(TEXT, "HELLO, WORLD. I AM")
     patterns = torch.rand(2, 5, ids.shape[1], ids.shape[1]).masked_fill(~mask[:, None, None, :], 0)
     patterns = patterns / patterns.sum(-1, keepdim=True)
@@ -102,8 +102,8 @@ def test_all_heads_are_taken_at_once():
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [
-        ("'AB'", 2),  # quotation marks are no part of the word
-        ("A''B", 0),  # nor are two marks in a row
+        ("'AB'", 2),  # quotation marks are not part of the word
+        ("A''B", 0),  # two apostrophes in a row separate words
         ("A'B", 4),  # from A and from B, to the other and to the apostrophe
         ("AB-CD", 4),
         ("A", 0),
@@ -122,6 +122,6 @@ def test_an_alphabet_without_apostrophe_has_words_too():
     assert float(found) == pytest.approx(2 / 12)
 
 
-def test_a_text_without_letters_says_nothing():
+def test_a_text_without_letters_is_nan():
     (found,) = statistics(uniform_pattern(batch_of("...")[1]), "...")
     assert all(map(math.isnan, found.values()))

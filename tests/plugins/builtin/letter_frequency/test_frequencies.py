@@ -1,3 +1,5 @@
+"""Letter frequencies, the excess of errors, and best-fit lines."""
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ def test_lewands_table_is_of_all_letters_in_percent():
     assert lewand()[4] == pytest.approx(0.12702)
 
 
-def test_a_model_that_is_wrong_as_often_in_every_letter_has_no_excess():
+def test_equal_error_rates_have_no_excess():
     frequencies = np.full(26, 1 / 26)
     assert excess(np.full(26, 0.3), frequencies) == pytest.approx(np.zeros(26))
     assert excess(np.full((2, 26), 0.3), frequencies).shape == (2, 26)
@@ -24,7 +26,7 @@ def test_the_excess_by_hand():
     assert found == pytest.approx([1 / 3 - 0.2, 2 / 3 - 0.8])
 
 
-def test_letters_without_a_rate_are_left_out_and_no_error_gives_nothing():
+def test_letters_without_a_rate_are_left_out_and_without_errors_all_are_nan():
     found = excess(np.array([0.5, np.nan]), np.array([0.4, 0.6]))
     assert found[0] == pytest.approx(0.6)
     assert np.isnan(found[1])
@@ -38,7 +40,7 @@ def test_a_line_through_points_on_a_line():
     assert line.slope_error == pytest.approx(0)
 
 
-def test_there_is_no_line_through_two_points_or_points_alike():
+def test_there_is_no_line_through_two_points_or_without_variation():
     assert fit_line(np.array([0.0, 1]), np.array([1.0, 3])) is None
     assert fit_line(np.ones(4), np.arange(4.0)) is None
     assert fit_line(np.arange(4.0), np.ones(4)) is None
