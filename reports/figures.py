@@ -1,4 +1,4 @@
-"""Figures in one house style: arrays in, `plotly.graph_objects.Figure` out."""
+"""Figures in one style: arrays in, `plotly.graph_objects.Figure` out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,9 @@ from alice.reports.theme import PALETTE, SYMBOLS, template, with_alpha
 
 Values = Array | Sequence[float]
 DERIVED = {"derived": True}
-"""Mark (in a trace's `meta`) of a trace that only repeats numbers of another, so that the CSV leaves it out."""
+"""The `meta` of a trace that only repeats the numbers of another; the CSV file and the thumbnail omit it."""
+LIGHT, DARK = (222, 235, 247), (8, 48, 107)
+"""Colour of the first and of the last group of stacked bars, in red, green and blue."""
 
 
 def layer_curve(
@@ -25,8 +27,8 @@ def layer_curve(
 ) -> go.Figure:
     """Draw a line per series over the layers: one series (layers,), or several by name.
 
-    `errors` are half-widths of the band around a series, (layers,) or (2, layers) for below and above; `layers` is
-    what stands on the x axis, else 0, 1, 2...
+    `errors` are half-widths of the band around a series, (layers,) or (2, layers) for below and above; `layers` are
+    the values on the x axis, by default 0, 1, 2...
     """
     series, bands = _series(values), _series({} if errors is None else errors)
     figure = _blank(x_title, y_title, height=380, showlegend=len(series) > 1, hovermode="x unified")
@@ -57,12 +59,12 @@ def heatmap(
 ) -> go.Figure:
     """Draw a matrix (rows, columns), its first row on top; labels name the columns and the rows.
 
-    `limits` are the values at the two ends of the colour scale, else those of the matrix. `diverging` takes two
-    colours that part at zero, for values of both signs.
+    `limits` are the values at the two ends of the colour scale, by default those of the matrix. `diverging` uses two
+    colours that meet at zero, for values of both signs.
     """
     values = np.asarray(values)
     if values.ndim != 2:
-        raise AliceError(f"a heatmap draws a matrix, but was given an array of shape {values.shape}")
+        raise AliceError(f"a heatmap needs a matrix, not an array of shape {values.shape}")
     x = _labels(x_labels, values.shape[1], "x_labels")
     y = _labels(y_labels, values.shape[0], "y_labels")
     low, high = limits if limits is not None else (None, None)
@@ -118,7 +120,7 @@ def scatter_with_fit(
 ) -> go.Figure:
     """Draw points (points,) and the least-squares line through them, with its correlation.
 
-    `labels` names the points; the names stand beside them when there are few.
+    `labels` names the points; the names are shown when there are few.
     """
     across, up = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     _same_length(across, up, "x and y")
@@ -140,10 +142,46 @@ def scatter_with_fit(
     return figure
 
 
+def stacked_shares(
+    counts: Array, *, starts: Array, width: float, names: Sequence[str], x_title: str = "", y_title: str = ""
+) -> go.Figure:
+    """Draw a bar for each bin, split by group: counts (bins, groups), lighter for the first group than for the last.
+
+    `starts` are the lower ends of the bins, (bins,), all of the same `width`. Empty bins are omitted; hovering shows the
+    counts of the others.
+    """
+    counts, starts = np.asarray(counts), np.asarray(starts)
+    if counts.shape != (len(starts), len(names)):
+        raise AliceError(f"counts have the shape {counts.shape} for {len(starts)} bins and {len(names)} groups")
+    totals = counts.sum(1)
+    full = totals > 0
+    counts, starts, totals = counts[full], starts[full], totals[full]
+    figure = _blank(x_title, y_title, height=420, showlegend=True, barmode="stack", bargap=0)
+    figure.update_layout(yaxis_range=[0, 1], legend_traceorder="normal")
+    for number, (name, color) in enumerate(zip(names, _shades(len(names)), strict=True)):
+        hover = [
+            f"{start:g} to {start + width - 1:g}: {part} of {total} ({part / total:.0%})"
+            for start, part, total in zip(starts, counts[:, number], totals, strict=True)
+        ]
+        figure.add_trace(
+            go.Bar(
+                x=starts + width / 2,
+                y=counts[:, number] / totals,
+                width=width,
+                name=name,
+                text=hover,
+                textposition="none",
+                hovertemplate="%{text}<extra>" + name + "</extra>",
+                marker={"color": color, "line": {"width": 0.5, "color": "rgba(125,135,144,0.5)"}},
+            )
+        )
+    return figure
+
+
 def slider(figures: Mapping[str, go.Figure], *, prefix: str = "layer ", start: int = 0) -> go.Figure:
     """Put figures of one kind, such as one per layer, into one figure with a slider.
 
-    `figures` go by the label of their step, and the layout is that of the first; `prefix` stands before the label of
+    `figures` maps the label of each step to its figure; the layout is that of the first. `prefix` precedes the label of
     the step that is shown, which is number `start` at first.
     """
     steps = list(figures)
@@ -173,7 +211,7 @@ def _blank(x_title: str, y_title: str, **layout: Any) -> go.Figure:
 
 
 def _series(values: Values | Mapping[str, Values]) -> dict[str, Array]:
-    """Return the series by name; one alone has no name."""
+    """Return the series by name; a single one has an empty name."""
     named = values if isinstance(values, Mapping) else {"": values}
     return {name: np.asarray(value, dtype=float) for name, value in named.items()}
 
@@ -191,7 +229,7 @@ def _same_length(one: Array, other: Array, what: str) -> None:
 
 
 def _halves(errors: dict[str, Array], name: str, values: Array) -> tuple[Array, Array]:
-    """Return how far a series reaches below and above its values."""
+    """Return how far the errors of a series reach below and above its values."""
     if name not in errors:
         return np.zeros_like(values), np.zeros_like(values)
     error = errors[name]
@@ -201,7 +239,7 @@ def _halves(errors: dict[str, Array], name: str, values: Array) -> tuple[Array, 
 
 
 def _band(x: Array, low: Array, high: Array, *, color: str, group: str) -> go.Scatter:
-    """Draw a closed band; it walks along the top and back along the bottom."""
+    """Draw a closed band: along the top, and back along the bottom."""
     return go.Scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([high, low[::-1]]),
@@ -215,3 +253,9 @@ def _band(x: Array, low: Array, high: Array, *, color: str, group: str) -> go.Sc
         name=group,
         meta=DERIVED,
     )
+
+
+def _shades(count: int) -> list[str]:
+    """Return `count` colours from light to dark."""
+    steps = np.linspace(LIGHT, DARK, count).round().astype(int)
+    return [f"rgb({red},{green},{blue})" for red, green, blue in steps]

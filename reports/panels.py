@@ -12,13 +12,13 @@ from alice.reports.figures import Values
 from alice.reports.theme import PALETTE, SYMBOLS, template
 
 ORDERED = (PALETTE[0], PALETTE[3], PALETTE[1], PALETTE[4])
-"""Blue over purple and vermilion to amber: lines in an order, each colour readable on light and on dark."""
+"""Blue, purple, vermilion, amber: a scale for ordered lines, readable on light and on dark."""
 DASHES = ("solid", "dash", "dot", "dashdot")
-"""Lines in the order of the rounds through the palette, when there are more lines than colours."""
+"""Dashes for each round through the palette, when there are more lines than colours."""
 MOST_MARKERS = 60
 """A line of more points is drawn without markers."""
 BETWEEN = 0.1
-"""Share of the width between two panels."""
+"""Gap between two panels, as a share of the width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Panel:
     x_title: str = ""
     y_title: str = ""
     title: str = ""
-    """What stands above it."""
+    """Text above the panel."""
     log: bool = False
     """Whether both axes are logarithmic."""
     y_range: tuple[float, float] | None = None
@@ -44,7 +44,7 @@ def line_panels(*panels: Panel, height: int = 420, legend_title: str = "", order
         panels: the panels from left to right.
         height: of the figure, in pixels.
         legend_title: what the names are.
-        ordered: whether the lines are in an order, which the colours then follow.
+        ordered: whether the colours follow the order of the lines.
 
     """
     names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
@@ -61,7 +61,7 @@ def line_panels(*panels: Panel, height: int = 420, legend_title: str = "", order
 def level_and_change(series: Mapping[str, Values], *, y_title: str, legend_title: str = "") -> go.Figure:
     """Draw a line per series, (layers,) each: its values on the left, its change from layer to layer on the right.
 
-    The series are in an order, which the colours follow.
+    The colours follow the order of the series.
     """
     values = {name: np.asarray(given, dtype=float) for name, given in series.items()}
     levels = {name: (np.arange(len(y)), y) for name, y in values.items()}
@@ -76,14 +76,14 @@ def level_and_change(series: Mapping[str, Values], *, y_title: str, legend_title
 
 
 def _apart(count: int) -> Iterator[dict[str, Any]]:
-    """Yield a style for each line such that no two are alike."""
+    """Yield a different style for each line."""
     for number in range(count):
         turn = number // len(PALETTE)
         yield _style(PALETTE[number % len(PALETTE)], number) | {"dash": DASHES[turn % len(DASHES)]}
 
 
 def _in_order(count: int) -> Iterator[dict[str, Any]]:
-    """Yield a style for each line, neighbours in neighbouring colours."""
+    """Yield a style for each line; neighbouring lines have similar colours."""
     colors = sample_colorscale(list(ORDERED), np.linspace(0, 1, max(2, count)).tolist())
     yield from (_style(colors[number], number) for number in range(count))
 
@@ -105,12 +105,12 @@ def _line(name: str, x: Values, y: Values, style: Mapping[str, Any]) -> go.Scatt
 
 
 def _numbers(count: int) -> list[str]:
-    """Return what Plotly puts behind the x and y of each panel's axes: nothing for the first."""
+    """Return the suffixes of Plotly's axis names, panel by panel: the first has none."""
     return ["", *map(str, range(2, count + 1))]
 
 
 def _layout(panels: Sequence[Panel], height: int, legend_title: str) -> dict[str, Any]:
-    """Return the layout of all panels at once; plotly's `make_subplots` takes many times as long."""
+    """Return the layout of all panels at once; Plotly's `make_subplots` is many times slower."""
     width = (1 - BETWEEN * (len(panels) - 1)) / len(panels)
     axes: dict[str, Any] = {}
     titles = []

@@ -1,7 +1,7 @@
-"""The house theme of all figures: one palette for the colour-blind, and a Plotly template for light and one for dark.
+"""The theme of all figures: a palette for colour-blind readers, and Plotly templates for light and dark pages.
 
-Backgrounds are transparent, so that a figure sits on whatever page it is on. The page swaps the templates when the
-reader changes the theme or prints; a figure therefore names no colour that only one of the two can bear.
+Backgrounds are transparent. The page swaps the templates when the reader changes the theme or prints, so a figure uses
+only colours that are readable on both.
 """
 
 from typing import Any, Literal
@@ -42,7 +42,7 @@ def with_alpha(color: str, alpha: float) -> str:
 
 
 def template(mode: Mode = "light") -> dict[str, Any]:
-    """Return the Plotly template of the house."""
+    """Return the Plotly template for a light or a dark page."""
     ink = _INK[mode]
     colorbar = {"thickness": 12, "outlinewidth": 0, "ticks": "", "tickfont": {"size": 12}}
     sequential = {"colorscale": _scale(ink["sequential"]), "colorbar": colorbar}

@@ -105,7 +105,7 @@ def test_other_programs_can_read_metrics_figures_and_arrays(tmp_path, result):
 
 @pytest.mark.parametrize("value", [object(), np.zeros(1), {1: 2}])
 def test_provenance_that_is_not_plain_is_refused_before_anything_is_written(tmp_path, value):
-    with pytest.raises(AliceError, match="the provenance (contains|has the key)"):
+    with pytest.raises(AliceError, match=r"the provenance (contains|has the key)"):
         write_result(tmp_path, Result("T"), {"x": value})
     assert not list(tmp_path.iterdir())
 

@@ -1,11 +1,8 @@
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Figure
-from alice.reports.csv_text import figure_csv, traces_table
-from alice.reports.figures import bars, heatmap, layer_curve, scatter_with_fit, slider
+from alice.reports.figures import bars, heatmap, layer_curve, scatter_with_fit, slider, stacked_shares
 from alice.reports.theme import PALETTE, template
 
 
@@ -70,7 +67,7 @@ def test_layers_may_have_names():
         (lambda: slider({"0": heatmap(np.eye(2))}, start=1), "start at number 1"),
     ],
 )
-def test_arrays_that_do_not_fit_are_told(draw, words):
+def test_arrays_that_do_not_fit_are_one_sentence(draw, words):
     with pytest.raises(AliceError, match=words):
         draw()
 
@@ -108,36 +105,23 @@ def test_a_slider_leaves_the_figures_it_was_given_alone():
     assert figure.data[0].visible is None
 
 
-def test_the_csv_of_a_curve_has_values_and_errors_but_not_the_band():
-    table = traces_table(layer_curve({"a": [1.0, 2.0], "b": [3.0, 4.0]}, errors={"a": [0.1, 0.2]}))
-    assert table.columns == ("trace", "x", "y", "error_y_plus", "error_y_minus")
-    assert table.rows == (
-        ("a", 0, 1.0, 0.1, 0.1),
-        ("a", 1, 2.0, 0.2, 0.2),
-        ("b", 0, 3.0, None, None),
-        ("b", 1, 4.0, None, None),
+def test_bars_add_up_to_one_and_say_how_many_there_are():
+    drawn = stacked_shares(
+        np.array([[1, 3], [0, 0], [2, 0]]), starts=np.array([0, 5, 10]), width=5, names=["few", "many"]
     )
+    few, many = drawn.data
+    assert few.x.tolist() == [2.5, 12.5]  # an empty bin is omitted
+    assert few.y.tolist() == [0.25, 1]
+    assert (few.y + many.y).tolist() == [1, 1]
+    assert many.text == ("0 to 4: 3 of 4 (75%)", "10 to 14: 0 of 2 (0%)")
 
 
-def test_the_csv_of_a_matrix_has_a_row_per_cell():
-    assert (
-        figure_csv(Figure(heatmap(np.array([[1.5, 2.0]]), x_labels="ab", y_labels="c"))) == "x,y,z\na,c,1.5\nb,c,2.0\n"
-    )
+def test_the_first_group_is_the_lightest():
+    drawn = stacked_shares(np.ones((1, 4)), starts=np.zeros(1), width=5, names=list("abcd"))
+    shades = [sum(map(int, trace.marker.color[4:-1].split(","))) for trace in drawn.data]
+    assert shades == sorted(shades, reverse=True)
 
 
-def test_the_csv_of_a_slider_has_every_step():
-    table = traces_table(slider({"0": heatmap(np.array([[1.0]])), "5": heatmap(np.array([[2.0]]))}))
-    assert table.columns == ("step", "x", "y", "z")
-    assert table.rows == (("0", 0, 0, 1.0), ("5", 0, 0, 2.0))
-
-
-def test_the_csv_understands_any_trace():
-    figure = go.Figure([go.Pie(labels=["a", "b"], values=[1, 2])], frames=[go.Frame(name="f", data=[go.Bar(y=[7])])])
-    table = traces_table(figure)
-    assert table.columns == ("frame", "labels", "values", "x", "y")
-    assert table.rows == ((None, "a", 1, None, None), (None, "b", 2, None, None), ("f", None, None, 0, 7))
-
-
-def test_the_csv_reads_the_base64_that_plotly_writes():
-    spec = go.Figure(go.Heatmap(z=np.array([[1.0, 2.0]]))).to_dict()["data"][0]["z"]
-    assert traces_table(go.Figure(go.Heatmap(z=spec))).rows == ((0, 0, 1.0), (1, 0, 2.0))
+def test_counts_must_fit_bins_and_groups():
+    with pytest.raises(AliceError, match="3 bins and 1 groups"):
+        stacked_shares(np.ones((2, 1)), starts=np.zeros(3), width=5, names=["a"])

@@ -1,10 +1,10 @@
-"""Maps of attention, cell by cell."""
+"""Attention maps and key matrices, cell by cell."""
 
 import numpy as np
 import pytest
 
 from alice.errors import AliceError
-from alice.reports.maps import character_map, row_normalised, tiled_maps
+from alice.reports.maps import Marks, character_map, key_matrix, row_normalised, tiled_maps
 
 
 def test_each_row_is_divided_by_its_largest_weight():
@@ -52,7 +52,24 @@ def test_a_long_text_is_labelled_by_words():
 
 
 def test_shapes_that_do_not_fit_are_refused():
-    with pytest.raises(AliceError, match="not of a text of 2 characters"):
+    with pytest.raises(AliceError, match="does not fit a text of 2 characters"):
         character_map(np.eye(3), "AB")
     with pytest.raises(AliceError, match="1 rows and 2 columns have 1 and 1 labels"):
         tiled_maps(np.ones((1, 2, 3, 3)), row_labels=["a"], column_labels=["b"])
+
+
+def test_marks_stand_where_their_letters_meet():
+    marks = [Marks("right", np.array([0, 2]), np.array([1, 2])), Marks("none", np.array([], int), np.array([], int))]
+    drawn = key_matrix(marks, "ABC", shaded=[1])
+    (trace,) = drawn.data  # a group without marks is omitted
+    assert list(zip(trace.y, trace.x, strict=True)) == [("A", "B"), ("C", "C")]
+    assert trace.marker.line.color == drawn.layout.plot_bgcolor  # seen in the legend of a dark page, not in the matrix
+    (band,) = drawn.layout.shapes
+    assert (band.y0, band.y1) == (0.5, 1.5)
+    assert drawn.layout.yaxis.range == (2.5, -0.5)
+
+
+def test_the_ground_is_coloured_by_weight():
+    drawn = key_matrix([], "AB", weights=np.array([[0.1, 0.9], [0.5, 0.5]]))
+    assert np.array_equal(drawn.data[0].z, [[0.1, 0.9], [0.5, 0.5]])
+    assert (drawn.data[0].zmin, drawn.data[0].zmax) == (0, 1)
