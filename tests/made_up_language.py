@@ -1,4 +1,6 @@
-"""A language that no corpus has, so that tests of solvers need none: words of syllables, common ones more often."""
+"""A made-up language for tests of solvers: words of syllables, some more frequent than others."""
+
+from functools import cache
 
 import numpy as np
 
@@ -6,9 +8,16 @@ SYLLABLES = ("BA", "CHE", "DI", "FOR", "GU", "HAN", "JEL", "KI", "LOM", "MUR", "
 SYLLABLES += ("WEY", "ZO")
 
 
-def language(words, *, seed):
-    """Return text of so many words, each of one to three syllables from a fixed list."""
-    dictionary = np.random.default_rng(1)
-    known = ["".join(dictionary.choice(SYLLABLES, dictionary.integers(1, 4))) for _ in range(150)]
+@cache
+def dictionary():
+    """Return 150 words of one to three syllables, and the probability of each."""
+    rng = np.random.default_rng(1)
+    words = ["".join(rng.choice(SYLLABLES, rng.integers(1, 4))) for _ in range(150)]
     chance = 1 / np.arange(1, 151)
-    return " ".join(np.random.default_rng(seed).choice(known, words, p=chance / chance.sum()))
+    return words, chance / chance.sum()
+
+
+def language(words, *, seed):
+    """Return a text of `words` words."""
+    known, chance = dictionary()
+    return " ".join(np.random.default_rng(seed).choice(known, words, p=chance))

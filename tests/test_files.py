@@ -38,7 +38,7 @@ def _write_and_fail(file, error):
     raise error
 
 
-def test_a_full_disk_is_told_in_a_sentence(tmp_path):
+def test_a_full_disk_is_one_sentence(tmp_path):
     with pytest.raises(AliceError, match="no room left"), atomic_write(tmp_path / "out.txt"):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""`data prepare --multilingual` from sources whose segments can be told."""
+"""`data prepare --multilingual` from sources with known segments."""
 
 import csv
 import gzip

@@ -36,7 +36,7 @@ def test_assignment_is_the_best_of_all_permutations():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_assignment_survives_scores_that_are_no_numbers(value):
+def test_assignment_survives_scores_that_are_not_finite(value):
     scores = torch.zeros(1, 4, 4)
     scores[0, 1, 2] = value
     assert sorted(assign(scores)[0].tolist()) == [0, 1, 2, 3]

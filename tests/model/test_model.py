@@ -88,7 +88,7 @@ def test_padding_in_front_only_moves_the_positions(base):
 @settings(max_examples=25, deadline=None)
 @given(text=texts)
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
-def test_the_same_symbol_always_decodes_alike(variant, text):
+def test_all_occurrences_of_a_symbol_decode_to_the_same(variant, text):
     model = MODELS[variant]
     ids = model.to_tokens(text)
     answer = model(ids)[0]
@@ -123,7 +123,7 @@ def test_computing_in_place_changes_no_activation_and_no_answer(model, ids):
 
 def test_scores_and_patterns_are_not_computed_unless_asked_for(base, ids, monkeypatch):
     def refuse(*args, **kwargs):
-        raise AssertionError("somebody computed a pattern")
+        raise AssertionError("a pattern was computed")
 
     monkeypatch.setattr(torch.Tensor, "softmax", refuse)
     base(ids)
@@ -202,7 +202,7 @@ def test_a_hook_may_write_into_any_activation_with_gradients_on(model, ids):
             model.zero_grad()
 
 
-def test_a_hook_on_the_relaxed_permutation_bears_on_the_hard_answer(bijective, ids):
+def test_a_hook_on_the_relaxed_permutation_affects_the_hard_answer(bijective, ids):
     turned = bijective.run_with_hooks(ids, fwd_hooks=[("head.hook_log_perm", lambda value, hook: value.flip(-1))])
     assert not torch.equal(turned, bijective(ids))
     same = bijective.run_with_hooks(ids, fwd_hooks=[("head.hook_log_perm", lambda value, hook: value)])

@@ -95,7 +95,7 @@ def test_a_wide_beam_loses_to_no_narrow_one_and_to_no_climber(ngrams, texts):
     assert float(ngrams.score(symbols_of(climbed, 6))) <= scores[2] + 1e-3
 
 
-def test_parts_of_the_beam_are_looked_up_alike(ngrams, monkeypatch):
+def test_the_answer_does_not_depend_on_the_size_of_parts(ngrams, monkeypatch):
     cipher = Key.random(np.random.default_rng(5)).encrypt(language(8, seed=11))
     whole = BeamSearch(ngrams, 50).solve(cipher)
     monkeypatch.setattr("alice.solving.beam.LOOKUPS_AT_ONCE", 100)

@@ -1,4 +1,4 @@
-"""The hill climber against scores worked out one by one, and against keys that are known."""
+"""The hill climber against scores computed one by one, and against keys that are known."""
 
 import random
 from itertools import combinations

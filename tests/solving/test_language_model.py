@@ -1,4 +1,4 @@
-"""Probabilities of n-grams against those worked out by hand."""
+"""Probabilities of n-grams against those computed by hand."""
 
 from math import log
 
@@ -14,7 +14,7 @@ def number(*symbols):
     return number_ngrams(np.array(symbols), len(symbols))[0]
 
 
-def test_all_that_is_no_letter_is_one_boundary():
+def test_characters_that_are_not_letters_are_one_boundary():
     letters = [0, 1, BOUNDARY, 25]
     assert symbols_of('ab, -- "z!', 4).tolist() == [BOUNDARY] * 3 + letters + [BOUNDARY]
     assert symbols_of("AB\n\nZ", 4).tolist() == [BOUNDARY] * 3 + letters + [BOUNDARY]

@@ -14,7 +14,7 @@ from alice.text.cipher import Key
 
 
 def knows_the_key(key: Key) -> Alice:
-    """A model without a thought of its own: it decodes every symbol by one fixed key, whatever the text."""
+    """A model that decodes every text with one fixed key."""
     model = tiny("base", d_model=64, n_heads=2)
     with torch.no_grad():
         for weight in model.parameters():
@@ -57,7 +57,7 @@ def test_layers_begin_with_the_embeddings_and_end_with_the_answer():
     assert solution.layers[-1] == solution.plaintext
 
 
-def test_a_text_is_solved_alike_alone_and_in_company(model):
+def test_the_answer_does_not_depend_on_the_other_texts(model):
     (alone,) = solve(model, ["THE SAME TEXT EVERYWHERE"])
     together = list(solve(model, ["SOMETHING ELSE ALTOGETHER, AND LONGER", "THE SAME TEXT EVERYWHERE", "X"]))
     assert together[1].plaintext == alone.plaintext

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 from alice.errors import AliceError
 from alice.text.alphabet import ENGLISH
-from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource, plan
+from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource, plan, text_keys
 from alice.text.cipher import decrypt_ids, key_pool
 
 RNG = np.random.default_rng(3)
@@ -85,6 +85,12 @@ def test_keys_come_from_the_pool_or_never_from_it():
     unlucky = KeySource().draw(4, rng_a)  # what would be drawn next is in the pool
     outside = KeySource(excluded=unlucky).draw(4, rng_b)
     assert not {key.tobytes() for key in outside} & {key.tobytes() for key in unlucky}
+
+
+def test_the_key_of_a_text_depends_on_the_seed_and_its_number_only():
+    assert np.array_equal(text_keys(3, seed=5), text_keys(9, seed=5)[:3])
+    assert not np.array_equal(text_keys(3, seed=5), text_keys(3, seed=6))
+    assert np.array_equal(np.sort(text_keys(9, seed=5), axis=1), np.tile(np.arange(26), (9, 1)))
 
 
 def test_a_stream_goes_on_where_another_one_stopped():

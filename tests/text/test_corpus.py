@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ from alice.text.corpus import Tally, open_corpus
 
 QUOTES500K = Path(__file__).parents[2] / ".." / "shared" / "data" / "quotes500k.csv.gz"
 RAW = ["A first sentence, long enough", "short", "The second: \u201cwith quotes\u201d", "A FIRST sentence ,long enough"]
+LONG = os.environ.get("ALICE_LONG") == "1"
 CLEANED = ["A FIRST SENTENCE, LONG ENOUGH", 'THE SECOND: "WITH QUOTES"']
 
 
@@ -141,7 +143,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_a_file_that_is_not_what_its_name_says_is_told_in_one_sentence(tmp_path, name):
+def test_a_file_that_is_not_what_its_name_says_is_one_sentence(tmp_path, name):
     content, complaint = BAD_FILES[name]
     (tmp_path / name).write_bytes(content)
     with pytest.raises(AliceError, match=complaint) as caught:
@@ -253,7 +255,8 @@ def test_about_218600_quotes_survive_the_cleaning():
     assert tally.kept == pytest.approx(218_600, rel=0.01)
 
 
-@pytest.mark.skipif(not QUOTES500K.is_file(), reason="needs ../shared/data/quotes500k.csv.gz")
+@pytest.mark.long
+@pytest.mark.skipif(not (LONG and QUOTES500K.is_file()), reason="needs ALICE_LONG=1 and quotes500k.csv.gz")
 def test_about_380000_texts_of_quotes500k_survive_the_cleaning():
     tally = open_corpus(str(QUOTES500K)).tally()
     assert tally.read == 420_866

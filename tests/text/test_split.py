@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from alice.text.corpus import open_corpus
 from alice.text.split import is_test, select
 
 QUOTES500K = Path(__file__).parents[2] / ".." / "shared" / "data" / "quotes500k.csv.gz"
+LONG = os.environ.get("ALICE_LONG") == "1"
 NUMBERED = [f"TEXT {chr(65 + i % 26)}{chr(65 + i // 26 % 26)}{chr(65 + i // 676)}" for i in range(17_576)]
 
 KNOWN_TESTS = [
@@ -67,7 +69,8 @@ def test_an_unknown_side_is_an_error():
         select([], "validation")
 
 
-@pytest.mark.skipif(not QUOTES500K.is_file(), reason="needs ../shared/data/quotes500k.csv.gz")
+@pytest.mark.long
+@pytest.mark.skipif(not (LONG and QUOTES500K.is_file()), reason="needs ALICE_LONG=1 and quotes500k.csv.gz")
 def test_no_test_text_of_one_quote_corpus_is_a_training_text_of_the_other():
     sides = {}
     for source in ("quotes", str(QUOTES500K)):
