@@ -139,5 +139,5 @@ def test_options_that_make_no_sense_are_refused(options, complaint):
 def test_untrained_probes_and_empty_data_are_errors():
     with pytest.raises(AliceError, match="call fit first"):
         LayerProbes().predict(noise(1, 2))
-    with pytest.raises(AliceError, match="no token to train"):
+    with pytest.raises(AliceError, match="no tokens to train"):
         LayerProbes().fit([(noise(1, 0), labels(0, 2))], 2)

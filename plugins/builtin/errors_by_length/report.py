@@ -161,11 +161,13 @@ def _length_table(models: Sequence[ModelErrors]) -> Table:
         for name, mean in found.table.mean.items():
             if mean.count:
                 ours, theirs = found.table.median[name], printed.get(name)
-                medians = (ours.median, ours.low, ours.high)
-                medians += (theirs.median, theirs.low, theirs.high) if theirs else (None, None, None)
-                rows.append((found.model, name, mean.count, *mean.cells, *medians, *found.solved[name].cells))
-    columns = ("model", "length", "texts", "ser", "ser_error", "median", "low", "high")
-    columns += ("paper_median", "paper_low", "paper_high", "solved", "solved_error")
+                row = (found.model, name, mean.count, *mean.cells, ours.median, ours.low, ours.high)
+                printed_cells = (theirs.median, theirs.low, theirs.high) if theirs else (None, None, None)
+                rows.append((*row, *printed_cells, *found.solved[name].cells))
+    columns = (
+        *("model", "length", "texts", "ser", "ser_error", "median", "low", "high"),
+        *("paper_median", "paper_low", "paper_high", "solved", "solved_error"),
+    )
     labels = {
         "length": "characters",
         "ser": "mean SER, %",

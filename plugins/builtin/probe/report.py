@@ -159,8 +159,10 @@ def _metrics(readings: Readings, found: list[_Estimates]) -> list[Metric]:
 
 
 def _table(model: str, found: list[_Estimates]) -> Table:
-    columns = ("model", "target", "kind", "layer", "accuracy", "accuracy_error", "all_characters", "control")
-    columns += ("selectivity", "selectivity_error", "random_weights", "most_frequent", "letters", "texts")
+    columns = (
+        *("model", "target", "kind", "layer", "accuracy", "accuracy_error", "all_characters", "control"),
+        *("selectivity", "selectivity_error", "random_weights", "most_frequent", "letters", "texts"),
+    )
     labels = {"control": "control accuracy", "most_frequent": "most frequent answer"}
     caption = "Accuracy over the letters of held-out texts, mean over texts; over all characters if they have labels."
     return Table(columns, [(model, *row) for one in found for row in _rows(one)], caption, labels)

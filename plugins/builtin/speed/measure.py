@@ -125,12 +125,12 @@ def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pas
 @contextmanager
 def _watched_assignment(watch: Stopwatch) -> Iterator[None]:
     """Time the function that the bijective head calls for its assignment."""
-    assign = heads.assign  # type: ignore[attr-defined]
-    heads.assign = watch.watching(assign)  # type: ignore[attr-defined]
+    assign = heads.assign
+    heads.assign = watch.watching(assign)
     try:
         yield
     finally:
-        heads.assign = assign  # type: ignore[attr-defined]
+        heads.assign = assign
 
 
 def _parts(ctx: RunContext, *, single: bool) -> Iterator[tuple[Tensor, Tensor]]:

@@ -9,7 +9,6 @@ import torch
 from tiny import tiny
 
 from alice.errors import AliceError
-from alice.model.config import VARIANTS
 from alice.plugins.builtin.probe import Probe, Target
 from alice.plugins.builtin.probe.measure import measure, random_twin
 from alice.plugins.conformance import tiny_context
@@ -36,10 +35,10 @@ def show_all():
 
 
 def test_a_model_that_encodes_the_symbol_solves_only_the_control_task():
-    found = measure(tiny_context(show_all(), texts=60), {"linear": ("letter", "vowel")}, hidden=8, epochs=20)
+    found = measure(tiny_context(show_all(), texts=32), {"linear": ("letter", "vowel")}, hidden=8, epochs=8)
     for name in ("letter", "vowel"):
         reading = found.find("linear", name)
-        assert reading.letters.shape == reading.control.shape == (3, 15)
+        assert reading.letters.shape == reading.control.shape == (3, 8)
         assert np.ptp(reading.letters, axis=0).max() == 0  # the layers are all the same
         assert reading.control.mean() > 0.98
         assert reading.letters.mean() < 0.75
@@ -74,8 +73,8 @@ def test_the_random_twin_has_the_configuration_but_not_the_weights():
     assert not twin.model.training
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_report_has_every_target_and_layer(variant):
+def test_the_report_has_every_target_and_layer():
+    variant = "base"
     result = Probe(**QUICK).run(tiny_context(tiny(variant), texts=24))
     rows = result.tables["probes"].records(model=variant)
     kinds = [("linear", target) for target in get_args(Target)] + [("mlp", "letter")]
