@@ -206,7 +206,7 @@ def slower(found: Finding, seed: int) -> Checks:
     """Test that the bijective model takes longer, in batches on one core, with the models taking turns."""
     if found.pair is not None:
         ours, theirs = (_batched_seconds(found, model) for model in found.pair)
-        measure = f"mean log ratio of the seconds in batches on one core, {len(ours)} rounds"
+        measure = f"mean log ratio of the seconds in batches on one core, rounds: {len(ours)}"
         yield check("log-ratio", found.pair, measure, verdicts.takes_longer(ours, theirs))
 
 

@@ -110,7 +110,7 @@ def slopes(found: Finding) -> Rows:
 
 def pools(found: Finding) -> Rows:
     """Figure 3: which pools generalise."""
-    words = {True: "generalises", False: "does not", None: "not trained"}
+    words = {True: "generalises", False: "does not generalise", None: "not trained"}
     for row in found.rows("paper"):
         if row["accuracy"] is not None:
             ours = f"accuracy {row['accuracy']:.3f} on unseen keys"

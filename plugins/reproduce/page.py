@@ -58,6 +58,8 @@ class Check:
     @property
     def interval(self) -> str:
         """The statistic with its interval, as shown."""
+        if math.isnan(self.value):
+            return "no data"
         if math.isnan(self.low):
             return f"{shown(self.value)} (no interval)"
         return f"{_short(self.value)} ({_short(self.low)} to {_short(self.high)})"

@@ -1,9 +1,11 @@
-"""The whole command on tiny models; what it cannot know is there with the command that would tell."""
+"""The whole command on tiny models; where something is missing, the page names the command that makes it."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -12,124 +14,139 @@ from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
 
-LEFT_OUT = ("--skip", "speed", "--skip", "relabelling", "--skip", "ngram")
-FEW = (*LEFT_OUT, "--skip", "attention", "--skip", "key-recovery", "--skip", "letter-frequency")
-LEAST = (*FEW, "--skip", "errors-by-length")
-DATA = ("--ckpt", "one", "--ckpt", "two", "--data", "texts.txt", "--split", "all", "--samples", "8", "--out", "page")
+SKIPPED = ("--skip", "speed", "--skip", "ngram", "--skip", "attention")
+FEW = (*SKIPPED, "--skip", "relabelling", "--skip", "key-recovery", "--skip", "letter-frequency")
+REUSED = "reusing the report of an earlier run on the same inputs"
+DATA = ("--ckpt", "one", "--ckpt", "two", "--data", "texts.txt", "--split", "all", "--samples", "8")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A folder with two checkpoints, texts and trainings, and what the command made of them."""
+    place = tmp_path_factory.mktemp("world")
+    save_checkpoint(place / "one")
+    save_checkpoint(place / "two", "bijective")
+    save_texts(place / "texts.txt")
+    for pool, ser in ((10, 0.8), (1000, 0.02)):
+        write_training(place / "pools" / f"pool-{pool}", losses=[(1, 3.0), (10, 0.02)], errors=[(10, ser)], pool=pool)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+        patch.delenv("ALICE_INTERP_PLUGINS", raising=False)
+        patch.setenv("ALICE_INTERP_CACHE", str(place / "cache"))
+        patch.chdir(place)
+        result = reproduce(*SKIPPED, "--generalization-trainings", "pools")
+        yield SimpleNamespace(place=place, result=result, found=document(place / "page"), page=place / "page")
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A folder with two checkpoints, texts and trainings, to stand in."""
-    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
-    monkeypatch.delenv("ALICE_INTERP_PLUGINS", raising=False)
-    monkeypatch.setenv("ALICE_INTERP_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    save_checkpoint(tmp_path / "one")
-    save_checkpoint(tmp_path / "two", "bijective")
-    save_texts(tmp_path / "texts.txt")
-    for pool, ser in ((10, 0.8), (1000, 0.02)):
-        write_training(
-            tmp_path / "pools" / f"pool-{pool}", losses=[(1, 3.0), (10, 0.02)], errors=[(10, ser)], pool=pool
-        )
-    return tmp_path
+def again(world):
+    """A copy of the page and its reports, to go on from; the texts are put back afterwards."""
+    texts = (world.place / "texts.txt").read_text()
+    shutil.copytree(world.page, world.place / "again")
+    yield SimpleNamespace(page=world.place / "again", texts=world.place / "texts.txt", found=world.found)
+    shutil.rmtree(world.place / "again")
+    (world.place / "texts.txt").write_text(texts)
 
 
-def reproduce(*arguments, code=0):
-    result = CliRunner().invoke(main, ["reproduce", *DATA, *arguments])
+def reproduce(*arguments, out="page", code=0):
+    result = CliRunner().invoke(main, ["reproduce", *DATA, "--out", out, *arguments])
     assert result.exit_code == code, result.output
     return result
 
 
-def document(place):
-    return json.loads((place / "page" / "reproduce.json").read_text())
+def document(page):
+    return json.loads((page / "reproduce.json").read_text())
 
 
-def settled(found):
-    """Return what must be the same in two runs: all but times and the names of folders."""
-    text = re.sub(r"-\d{8}-\d{6}(-\d+)?", "", json.dumps({name: found[name] for name in ("about", "claims", "items")}))
-    return json.loads(text)
+def reports(page):
+    return sorted(folder.name for folder in (page / "runs").iterdir() if (folder / "result.json").is_file())
 
 
-def test_one_page_with_links_that_lead_somewhere(place):
-    result = reproduce(*LEFT_OUT, "--generalization-runs", "pools")
-    page = place / "page" / "index.html"
-    assert result.stdout.splitlines()[-1] == str(page.relative_to(place))
-    addresses = set(re.findall(r'href="(runs/[^"]+)"', page.read_text()))
+def settled(found, *keys):
+    """Return the claims that must be equal in two runs, without the times in the names of folders."""
+    return json.loads(re.sub(r"-\d{8}-\d{6}(-\d+)?", "", json.dumps([found["claims"][key] for key in keys])))
+
+
+def test_one_page_whose_links_lead_somewhere(world):
+    index = world.page / "index.html"
+    assert world.result.stdout.splitlines()[-1] == str(index.relative_to(world.place))
+    addresses = set(re.findall(r'href="(runs/[^"]+)"', index.read_text()))
     assert len(addresses) == 7  # the gallery and six reports
-    assert all((place / "page" / address.replace("%2B", "+")).is_file() for address in addresses)
-    found = document(place)
-    assert found["claims"]["pools"]["outcome"] == "holds"
-    assert found["claims"]["layers"]["checks"][0]["subject"] == "one"
-    assert found["items"]["Table 1"]["rows"]
-    assert "holds  Few ciphers are memorised, many generalise" in result.stdout
+    assert all((world.page / address.replace("%2B", "+")).is_file() for address in addresses)
+    assert world.found["claims"]["pools"]["outcome"] == "holds"
+    assert world.found["claims"]["layers"]["checks"][0]["models"] == ["one"]
+    assert "holds  Few ciphers are memorised, many generalise" in world.result.stdout
+    filled = {label for label, item in world.found["items"].items() if item["rows"]}
+    assert filled == {f"Table {n}" for n in (1, 2, 3)} | {f"Figure {n}" for n in (2, 3, 4, 6, 10)} | {"Appendix F"}
 
 
-def test_what_is_missing_says_which_command_makes_it(place):
-    reproduce(*LEAST)
-    items = document(place)["items"]
+def test_what_is_missing_names_the_command_that_makes_it(world):
+    items = world.found["items"]
     assert "`alice-interp sweep scaling --out DIR`" in items["Figure 8"]["absent"]
-    assert "`alice-interp sweep generalization --out DIR`" in items["Figure 3"]["absent"]
+    assert "`--scaling-trainings DIR`" in items["Figure 8"]["absent"]
     assert "`--borg FILE --borg-plain FILE`" in items["Table 4"]["absent"]
     assert items["Figure 9"]["absent"] == "Left out by `--skip attention`."
-    assert "alice-interp sweep scaling" in (place / "page" / "index.html").read_text()
+    assert "alice-interp sweep scaling" in (world.page / "index.html").read_text()
 
 
-def test_again_it_takes_what_is_there_and_fresh_finds_the_same(place):
-    reproduce(*FEW)
-    first, before = document(place), set((place / "page" / "runs").iterdir())
-    result = reproduce(*FEW)
-    assert result.stderr.count("as it was run before on the same inputs") == 2
-    assert set((place / "page" / "runs").iterdir()) == before
-    assert settled(document(place)) == settled(first)
-    assert "as it was" not in reproduce(*FEW, "--fresh").stderr
-    assert settled(document(place)) == settled(first)
-    assert len(set((place / "page" / "runs").iterdir())) == len(before) + 2
-    (place / "texts.txt").write_text((place / "texts.txt").read_text().replace("THE ", "A "))
-    assert "as it was" not in reproduce(*FEW).stderr  # the file is the same by name only
+def test_the_same_command_reuses_reports_and_an_analysis_that_fails_stops_no_other(again):
+    (again.page.parent / "broken").mkdir()
+    before = reports(again.page)
+    given = ("--scaling-trainings", "broken", "--generalization-trainings", "pools")
+    result = reproduce(*SKIPPED, *given, out="again", code=1)
+    assert result.stderr.count(REUSED) == 5
+    assert len(reports(again.page)) == len(before) + 1  # trainings may have changed and are always read
+    assert "alice-interp: error: 1 failed: scaling (broken holds no" in result.stderr
+    found = document(again.page)
+    assert found["items"]["Figure 8"]["absent"].startswith("scaling failed: broken holds no")
+    assert settled(found, *found["claims"]) != settled(again.found, *found["claims"])  # scaling failed
+    tested = [key for key in found["claims"] if key != "compute"]
+    assert settled(found, *tested) == settled(again.found, *tested)
 
 
-def test_a_result_is_not_taken_again_if_its_solvers_would_learn_from_other_texts(place):
-    reproduce(*FEW)
-    lines = (place / "texts.txt").read_text().splitlines(keepends=True)
+def test_fresh_runs_everything_again_and_finds_the_same(again):
+    before = reports(again.page)
+    assert REUSED not in reproduce(*FEW, "--fresh", out="again").stderr
+    tested = ("layers", "worse", "one-error", "sigmas")
+    assert settled(document(again.page), *tested) == settled(again.found, *tested)
+    assert len(reports(again.page)) == len(before) + 2
+
+
+def test_other_texts_under_the_same_name_are_noticed(again):
+    again.texts.write_text(again.texts.read_text().replace("THE ", "A "))
+    assert REUSED not in reproduce(*FEW, out="again").stderr
+
+
+def test_other_texts_to_learn_from_are_noticed_by_the_analysis_whose_solvers_learn(again):
+    lines = again.texts.read_text().splitlines(keepends=True)
     lines[8:] = [f"ANOTHER TEXT TO LEARN FROM: {line}" for line in lines[8:]]  # eight are read, more are learned from
-    (place / "texts.txt").write_text("".join(lines))
-    said = reproduce(*FEW).stderr
-    assert said.count("as it was run before on the same inputs") == 1
-    names = sorted(
-        folder.name.partition("-one")[0] for folder in (place / "page" / "runs").iterdir() if folder.is_dir()
-    )
-    assert names == ["early-exit", "errors-by-length", "errors-by-length"]
+    again.texts.write_text("".join(lines))
+    before = reports(again.page)
+    assert reproduce(*FEW, out="again").stderr.count(REUSED) == 1
+    (new,) = set(reports(again.page)) - set(before)
+    assert new.startswith("errors-by-length-")
 
 
-def test_an_analysis_that_fails_is_told_and_stops_no_other(place):
-    (place / "broken").mkdir()
-    result = reproduce(*LEAST, "--scaling-runs", "broken", "--generalization-runs", "pools", code=1)
-    assert "alice-interp: error: 1 failed: scaling (broken holds no run folder" in result.stderr
-    found = document(place)
-    assert found["items"]["Figure 8"]["absent"].startswith("scaling failed: broken holds no run folder")
-    assert found["claims"]["pools"]["outcome"] == "holds"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--skip", "spead"], "--skip spead: that is none of the analyses; did you mean 'speed'?"),
-        (["--borg", "gone.txt"], "there is no file gone.txt"),
-        (["--scaling-runs", "gone"], "there is no folder gone"),
-    ],
-)
-def test_a_wrong_option_is_one_line_before_any_model_is_loaded(place, arguments, complaint):
-    program = (
-        f"import sys; from alice.cli import main\ntry: main(['reproduce', *{[*DATA, *arguments]!r}])\n"
-        "except SystemExit as end: print(end.code, 'torch' in sys.modules)"
-    )
+def test_a_wrong_option_is_one_line_before_any_model_is_loaded(world):
+    wrong = {
+        "there is no such analysis; did you mean 'speed'?": ["--skip", "spead"],
+        "there is no file gone.txt": ["--borg", "gone.txt"],
+        "there is no folder gone": ["--scaling-trainings", "gone"],
+    }
+    program = f"""
+import sys
+from alice.cli import main
+for arguments in {list(wrong.values())!r}:
+    try: main(["reproduce", *{DATA!r}, "--out", "page", *arguments])
+    except SystemExit as end: print(end.code, "torch" in sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert complaint in done.stderr.splitlines()[-1]
-    assert done.stdout == "1 False\n"
+    assert done.stdout == "1 False\n" * 3
+    for complaint, line in zip(wrong, done.stderr.splitlines(), strict=True):
+        assert complaint in line
 
 
-def test_a_page_of_somebody_else_is_left_alone(place):
-    (place / "page").mkdir()
-    (place / "page" / "index.html").write_text("mine")
-    assert "would be overwritten" in reproduce(code=1).stderr
+def test_a_page_of_somebody_else_is_left_alone(world):
+    (world.place / "mine").mkdir()
+    (world.place / "mine" / "index.html").write_text("mine")
+    assert "would be lost" in reproduce(out="mine", code=1).stderr

@@ -239,9 +239,8 @@ def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
     save_texts(tmp_path / "texts.txt", 12)
     monkeypatch.chdir(tmp_path)
     data = ("--ckpt", "./base", "--ckpt", "./bijective", "--data", "texts.txt", "--split", "all", "--out", "out")
-    done = CliRunner().invoke(
-        main, ["run", "ngram", *data, "--characters", "letters", "--epochs", "1", "--longest", "2", "--hidden", "8"]
-    )
+    quick = ("--epochs", "1", "--longest", "2", "--hidden", "8")
+    done = CliRunner().invoke(main, ["run", "ngram", *data, "--characters", "letters", *quick])
     assert done.exit_code == 0, done.output
     (folder,) = {file.parent for file in (tmp_path / "out").rglob("result.json")}
     assert "positions where the plaintext has a letter" in read_report(folder).result.summary

@@ -181,7 +181,7 @@ def test_pools_are_judged_by_the_smallest_and_the_largest(tmp_path, accuracies, 
     claims, items, failed = assembled(generalization(tmp_path, accuracies))
     assert (claims["pools"].outcome, items["Figure 3"].outcome, failed) == (outcome, outcome, [])
     (row,) = items["Figure 3"].rows
-    assert (row.what, row.paper) == ("1,000 keys", "does not")
+    assert (row.what, row.paper) == ("1,000 keys", "does not generalise")
 
 
 def letter_frequency(folder, texts=100):

@@ -65,6 +65,7 @@ def test_every_link_within_the_page_has_a_target():
 
 def test_a_test_without_interval_says_so():
     assert UNKNOWN.interval == "0.5 (no interval)"
+    assert drop(math.nan, math.nan, math.nan).interval == "no data"
     assert drop(0.5, 0.4, 0.6, 0.9, "below").wanted == "< 0.9"
 
 
