@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, overload
@@ -20,6 +20,7 @@ from typing import IO, Any, Literal, overload
 from alice.errors import AliceError
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+LONGEST_SHOWN = 60
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
 
 
@@ -29,7 +30,7 @@ def atomic_write(path: Path | str, mode: Literal["w"] = "w") -> AbstractContextM
 def atomic_write(path: Path | str, mode: Literal["wb"]) -> AbstractContextManager[IO[bytes]]: ...
 def atomic_write(path: Path | str, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[IO[Any]]:
     """Open a file in a `with` block: it appears when the block succeeds, and is discarded when the block fails."""
-    return _write_then_rename(Path(path), mode)
+    return _write_then_rename(user_path(path), mode)
 
 
 @contextmanager
@@ -69,6 +70,25 @@ def _open_draft(path: Path, mode: str) -> tuple[Path, IO[Any]]:
         if _claim(draft, file.fileno()):
             return draft, file
         file.close()
+
+
+def user_path(name: str | Path) -> Path:
+    """Return a path that a user gave, with `~` expanded; raise AliceError if the system cannot look it up."""
+    try:
+        path = Path(name).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, unreadable folder; unknown ~user; null bytes
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise AliceError(f"the path {str(name)[:LONGEST_SHOWN]!r} cannot be used ({reason}); check it") from error
+    return path
+
+
+def check_not_read(out: Path, read: Iterable[Path]) -> None:
+    """Raise if a file to write is one of the files that are read."""
+    for path in read:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise AliceError(f"{out} is read by this command and would be overwritten; write to another file")
 
 
 def make_folder(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, check_not_read, user_path
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -69,3 +69,21 @@ def test_a_missing_folder_is_named(tmp_path):
         atomic_write(tmp_path / "nowhere" / "a.txt"),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", ["~nobody-has-this-name/a.txt", "x" * 5000, "a\0b"])
+def test_a_path_that_the_system_refuses_is_one_short_sentence(name):
+    for use in (user_path, lambda path: atomic_write(path).__enter__()):
+        with pytest.raises(AliceError, match="cannot be used") as caught:
+            use(name)
+        assert len(str(caught.value)) < 200
+    assert user_path("~") == Path.home()
+
+
+def test_a_file_that_is_read_is_not_written(tmp_path):
+    (tmp_path / "in.txt").write_text("x")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "in.txt")
+    check_not_read(tmp_path / "out.txt", [tmp_path / "in.txt"])
+    for out in ("in.txt", "link.txt"):
+        with pytest.raises(AliceError, match="is read by this command"):
+            check_not_read(tmp_path / out, [tmp_path / "in.txt"])

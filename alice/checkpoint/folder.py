@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from alice.errors import AliceError, nearest, one_line
-from alice.files import atomic_write, make_folder, read_json
+from alice.files import atomic_write, make_folder, read_json, user_path
 from alice.model.config import ModelConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -35,7 +35,7 @@ def bundled() -> dict[str, Path]:
 
 def resolve(name: str | Path) -> Path:
     """Return the folder of a checkpoint, given a bundled model, a folder or a hub id."""
-    folder = Path(name).expanduser()
+    folder = user_path(name)
     if str(name) in (models := bundled()):
         return models[str(name)]
     if folder.is_dir():

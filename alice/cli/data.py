@@ -17,6 +17,7 @@ from alice.cli.data_stats import measure, print_stats
 from alice.cli.options import AtLeast, NearestChoice, NearestGroup
 from alice.cli.progress import track
 from alice.errors import AliceError
+from alice.files import check_not_read, user_path
 from alice.text.alphabet import ALPHABETS
 from alice.text.cleaning import Reason
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
@@ -150,6 +151,7 @@ def _prepare(choice: Choice, out: Path) -> dict[str, Any]:
     """Write the texts, one per line, and return the counts."""
     tally, written = Tally(), 0
     corpus = choice.open()
+    check_not_read(out, [corpus.file] if corpus.file else [])
     with write_lines(out) as file:
         for text in choice.texts(corpus, tally):
             file.write(text + "\n")
@@ -179,7 +181,9 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> 
     choice = replace(choice, alphabet=choice.alphabet or "letters", segments=choice.segments or SEGMENT)
     choices = {code: replace(choice, source=source) for code, source in sources.items()}
     tallies = {code: Tally() for code in sources}
-    texts = {code: each.select(each.open().texts(tallies[code])) for code, each in choices.items()}
+    corpora = {code: each.open() for code, each in choices.items()}
+    check_not_read(out, [corpus.file for corpus in corpora.values() if corpus.file])
+    texts = {code: choices[code].select(corpus.texts(tallies[code])) for code, corpus in corpora.items()}
     written = Counter[str]()
     with write_csv(out, COLUMNS) as write:
         for text, code in track(in_turn(texts), "Writing segments"):
@@ -208,7 +212,7 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> 
 
 def _sources(source: str, pairs: tuple[str, ...]) -> dict[str, str]:
     """Return the source of each language by its code: the paper's languages first, in the paper's order."""
-    sources = {} if source == QUOTES else folder_sources(Path(source).expanduser())
+    sources = {} if source == QUOTES else folder_sources(user_path(source))
     sources |= named_sources(pairs)
     if len(sources) < 2:
         raise AliceError(

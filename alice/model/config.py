@@ -8,6 +8,7 @@ from alice.text.alphabet import ENGLISH, Alphabet
 
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000
+MOST_ITERATIONS = 1000
 LARGEST_NUMBER = 1e30
 """Bound of every real-valued setting, well inside single precision."""
 VARIANTS: tuple[str, ...] = get_args(Variant)
@@ -103,6 +104,8 @@ class ModelConfig:
                 raise AliceError(
                     f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
                 )
+        if self.sinkhorn_iters > MOST_ITERATIONS:
+            raise AliceError(f"sinkhorn_iters={self.sinkhorn_iters} is above the limit of {MOST_ITERATIONS}; lower it")
         Alphabet(self.symbols)
 
     def _check_heads(self, name: str, *, even: bool) -> None:

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from alice.errors import AliceError, nearest
+from alice.files import user_path
 from alice.text.alphabet import ENGLISH, Alphabet
 from alice.text.cleaning import Cleaner, Reason
 from alice.text.formats import READERS, Reader, parse_hub_name, read_hub, read_quotes_database
@@ -128,7 +129,7 @@ def open_corpus(
         return Corpus(source, cleaner, partial(read_hub, dataset, split, text_column))
     if source == QUOTES:
         return _file_corpus(source, cleaner, read_quotes_database, _quotes_file(), text_column)
-    file = Path(source).expanduser()
+    file = user_path(source)
     return _file_corpus(source, cleaner, _reader_of(file, source, also), file, text_column)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from alice.errors import AliceError, nearest
-from alice.files import atomic_write
+from alice.files import atomic_write, user_path
 
 Reader = Callable[[Path, str | None], Iterator[str]]
 
@@ -108,11 +108,11 @@ READERS: dict[str, Reader] = {
 def parse_hub_name(name: str) -> tuple[str, str]:
     """Split `<dataset id or folder>[:split]` into the dataset and its split."""
     dataset, colon, split = name.rpartition(":")
-    if not colon or "/" in split or Path(name).is_dir():
+    if not colon or "/" in split or user_path(name).is_dir():
         dataset, split = name, DEFAULT_SPLIT
     if not dataset or not split:
         raise AliceError(f"'hf:{name}' names no dataset; write hf:<dataset id or folder>, optionally with :<split>")
-    if dataset.startswith((".", "/", "~")) and not Path(dataset).expanduser().is_dir():
+    if dataset.startswith((".", "/", "~")) and not user_path(dataset).is_dir():
         raise AliceError(f"there is no dataset folder {dataset}; check the path")
     return dataset, split
 
@@ -130,7 +130,7 @@ def read_hub(dataset: str, split: str, column: str | None = None) -> Iterator[st
 def _open_rows(dataset: str, split: str, where: str) -> Iterable[Mapping[str, Any]]:
     import datasets  # slow to import, and needed for these sources only
 
-    folder = Path(dataset).expanduser()
+    folder = user_path(dataset)
     try:
         if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():  # made by save_to_disk
             splits = datasets.load_from_disk(str(folder))

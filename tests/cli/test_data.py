@@ -105,6 +105,32 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_file(source, monkeypatch,
     assert [path.name for path in source.parent.iterdir()] == ["source.txt"]
 
 
+def test_the_source_is_never_overwritten(source):
+    before = source.read_text()
+    result = run("prepare", source, "--out", source)
+    assert result.exit_code == 1
+    assert "is read by this command and would be overwritten" in result.stderr
+    assert source.read_text() == before
+
+
+def test_markup_in_a_file_name_is_shown_literally(source, monkeypatch):
+    (source.parent / "a[").mkdir()
+    monkeypatch.chdir(source.parent)
+    source.rename("a[/b].txt")
+    assert "a[/b].txt: 100 texts" in run("stats", "a[/b].txt").stdout
+    shown = run("prepare", "a[/b].txt", "--out", "c[bold].txt").stdout
+    assert "a[/b].txt: 104 texts read" in shown
+    assert "written to c[bold].txt" in shown
+
+
+@pytest.mark.parametrize("name", ["~nobody-has-this-name/a.txt", "x" * 5000 + ".txt"])
+def test_a_source_that_the_system_refuses_is_one_line(name):
+    result = run("stats", name)
+    assert result.exit_code == 1
+    assert "cannot be used" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
 def test_an_error_in_the_middle_leaves_the_old_file(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "A sentence of this kind"}\nnot JSON\n')
     (tmp_path / "out.txt").write_text("old\n")

@@ -98,6 +98,14 @@ def test_what_cannot_be_done_is_one_line_and_leaves_no_file(folder, monkeypatch,
     assert [path.name for path in folder.parent.iterdir()] == ["sources"]
 
 
+def test_a_source_is_never_overwritten(folder):
+    out = (folder / "la.txt").rename(folder / "la.csv")
+    before = out.write_text("text\n" + "terra et mare " * 30)
+    done = run(folder, "--segments", 40, "--out", out)
+    assert "is read by this command" in done.stderr
+    assert len(out.read_text()) == before
+
+
 def test_a_source_of_a_language_needs_the_flag(tmp_path):
     done = CliRunner().invoke(main, ["data", "prepare", "--source", "la=a.txt", "--out", str(tmp_path / "out.txt")])
     assert "--source is for --multilingual" in done.stderr
