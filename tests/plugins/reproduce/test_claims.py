@@ -16,7 +16,7 @@ from alice.plugins.reproduce.claims import CLAIMS
 from alice.plugins.reproduce.findings import Finding, Model
 from alice.plugins.reproduce.items import ITEMS
 from alice.plugins.reproduce.plan import ANALYSES
-from alice.reports import Figure, Metric, Report, Result, Table, model_key
+from alice.reports import Metric, Report, Result, Table, model_key
 
 BASE, BIJECTIVE = Model("base", "base"), Model("bijective", "bijective")
 PAIR = (BASE, BIJECTIVE)
@@ -359,42 +359,6 @@ def test_trainings_without_measurements_decide_nothing(tmp_path):
     claims, _, failed = assembled(scaling(tmp_path, ()))
     assert math.isnan(claims["compute"].checks[0].low)
     assert failed == []
-
-
-def every_finding(folder):
-    return [
-        early_exit(folder, (90, 50, 10), (90, 60, 20)),
-        key_recovery(folder, (900, 1000), (1000, 1000)),
-        ngram(folder, 0.1),
-        generalization(folder, (0.2, 0.98)),
-        letter_frequency(folder),
-        errors_by_length(folder, 1),
-        relabelling(folder),
-        speed(folder),
-        scaling(folder),
-        borg(folder),
-    ]
-
-
-def reworded(result):
-    """Return a result in which everything that people read says something else."""
-    tables = {
-        name: replace(table, caption="Zebra", labels=dict.fromkeys(table.columns, "zebra"))
-        for name, table in result.tables.items()
-    }
-    figures = {name: Figure(figure.figure, "Zebra", figure.data) for name, figure in result.figures.items()}
-    metrics = [replace(metric, label="zebra") for metric in result.metrics]
-    said = {"title": "Zebra", "summary": "Zebra.", "caveats": ("Zebra.",)}
-    return replace(result, tables=tables, figures=figures, metrics=metrics, **said)
-
-
-def test_rewording_labels_and_captions_changes_nothing_that_is_read(tmp_path):
-    findings = every_finding(tmp_path)
-    changed = [replace(one, stored=replace(one.report, result=reworded(one.report.result))) for one in findings]
-    claims, items, failed = assembled(*findings)
-    assert assembled(*changed) == (claims, items, failed)
-    assert failed == []
-    assert all(claim.checks for claim in claims.values())
 
 
 def test_every_claim_and_item_has_an_analysis_that_is_planned_and_every_planned_one_an_item():
