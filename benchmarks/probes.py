@@ -1,8 +1,8 @@
-"""What training all layers' probes together saves: against LogisticRegression, one layer after another.
+"""Training the probes of all layers together, against LogisticRegression one layer at a time.
 
-Both read the plaintext character from the same activations. The accuracy to reach is that of LogisticRegression with
-its default of 100 iterations, on held-out texts, as a mean over layers. Each contestant gets the fewest passes with
-which it comes within CLOSE of that, and these trainings are timed.
+Both predict the plaintext character from the same activations. The goal is the mean accuracy over layers on held-out
+texts of LogisticRegression with its default of 100 iterations. Each side gets the smallest number of passes that comes
+within CLOSE of it, and these trainings are timed.
 """
 
 import warnings
@@ -27,7 +27,7 @@ Tokens = tuple[torch.Tensor, torch.Tensor]
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Find how far each must go, then let them go so far by turns."""
+    """Find the number of passes that each side needs, then time both in turns."""
     texts = 60 if quick else 300
     with one_core():
         ctx = RunContext.open("base", samples=texts)
@@ -37,12 +37,12 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
         iterations, theirs = fewest(lambda n: accuracy(one_by_one(train, n), held), ITERATIONS, goal)
         work = {"together": lambda: together(train, epochs), "one by one": lambda: one_by_one(train, iterations)}
         times = take_turns(work, rounds=1 if quick else 2)
-    note = f"{epochs} epochs reach {ours:.4f}, {iterations} iterations {theirs:.4f}; wanted {goal:.4f}"
+    note = f"{epochs} epochs reach {ours:.4f}, {iterations} iterations {theirs:.4f}; goal {goal:.4f}"
     yield compared(f"base, {texts} texts, {len(train[0])} layers", times, "together", "one by one", note=note)
 
 
 def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:
-    """Return the tokens to train on and the held-out ones: activations (layer, token, d) and characters (token,)."""
+    """Return the training and the held-out tokens: activations (layer, token, d) and characters (token,)."""
     task, names = tasks(ctx.alphabet)["letter"], ctx.model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
     shards = list(ctx.activations(*names))
     sides = [TokenPairs(shards, names, [task], chosen) for chosen in split_texts(texts, ctx.rng)]
@@ -50,19 +50,19 @@ def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:
 
 
 def together(train: Tokens, epochs: int) -> LayerProbes:
-    """Train the probes of all layers in one go."""
+    """Train the probes of all layers at once."""
     return LayerProbes("linear", epochs=epochs).fit([train], int(train[1].max()) + 1)
 
 
 def one_by_one(train: Tokens, iterations: int) -> list[LogisticRegression]:
-    """Train scikit-learn's probe of every layer."""
+    """Train scikit-learn's probe for every layer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [LogisticRegression(max_iter=iterations).fit(layer.numpy(), train[1].numpy()) for layer in train[0]]
 
 
 def accuracy(probes: LayerProbes | list[LogisticRegression], held: Tokens) -> float:
-    """Return the accuracy on held-out tokens, as a mean over layers."""
+    """Return the mean accuracy over layers on held-out tokens."""
     x, y = held
     if isinstance(probes, LayerProbes):
         return float((probes.predict(x) == y).double().mean())
@@ -70,7 +70,7 @@ def accuracy(probes: LayerProbes | list[LogisticRegression], held: Tokens) -> fl
 
 
 def fewest(train: Callable[[int], float], budgets: Iterable[int], goal: float) -> tuple[int, float]:
-    """Return the first budget that reaches the goal, with its accuracy."""
+    """Return the first budget that reaches the goal, and its accuracy."""
     for budget in budgets:
         if (reached := train(budget)) >= goal:
             return budget, reached

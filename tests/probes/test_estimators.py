@@ -12,12 +12,12 @@ from alice.probes.layers import LayerProbes
 
 
 @parametrize_with_checks([LinearProbe(), MLPProbe(hidden=16)])
-def test_they_keep_scikit_learns_rules(estimator, check):
+def test_they_follow_scikit_learns_conventions(estimator, check):
     check(estimator)
 
 
-def spoken(texts=12, tokens=40, seed=0):
-    """Return activations whose first two features tell three classes, their labels, and the text of each token."""
+def labelled(texts=12, tokens=40, seed=0):
+    """Return activations whose first two features encode three classes, their labels, and the text of each token."""
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(texts * tokens, 6)), rng.integers(3, size=texts * tokens)
     x[:, :2] += 4 * np.array([[0, 1], [1, -1], [-1, -1]])[y]
@@ -26,14 +26,14 @@ def spoken(texts=12, tokens=40, seed=0):
 
 @pytest.mark.parametrize("probe", [LinearProbe(random_state=0), MLPProbe(hidden=8, random_state=0)])
 def test_cross_validation_splits_by_text(probe):
-    x, y, text = spoken()
+    x, y, text = labelled()
     scores = cross_val_score(probe, x, y, groups=text, cv=GroupKFold(4))
     assert scores.shape == (4,)
     assert scores.min() > 0.95
 
 
 def test_an_estimator_is_a_layer_of_the_joint_probes():
-    x, y, _ = spoken()
+    x, y, _ = labelled()
     probe = LinearProbe(epochs=3, batch_size=64, random_state=5).fit(x, y)
     seed = np.random.RandomState(5).randint(2**31 - 1)
     labels = torch.from_numpy(np.searchsorted(probe.classes_, y))
@@ -43,9 +43,9 @@ def test_an_estimator_is_a_layer_of_the_joint_probes():
     assert probe.predict_proba(x) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_hidden_layer_is_the_mlps_option_alone():
+def test_only_the_mlp_has_the_option_hidden():
     assert "hidden" in MLPProbe().get_params()
     assert "hidden" not in LinearProbe().get_params()
-    x, y, _ = spoken(texts=2)
+    x, y, _ = labelled(texts=2)
     with pytest.raises(AliceError, match="1 or more"):
         MLPProbe(hidden=0).fit(x, y)

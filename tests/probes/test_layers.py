@@ -1,4 +1,4 @@
-"""Probes trained together, against activations in which the answer was planted."""
+"""Probes trained together, on activations that encode a known answer."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def labels(tokens, classes, seed=1):
 
 
 def planted(tokens, *, first, layers=4, classes=3, seed=0):
-    """Return activations that hold the label along some directions from layer `first` on, and the labels."""
+    """Return activations that encode the label from layer `first` on, and the labels."""
     x, y = noise(layers, tokens, seed), labels(tokens, classes, seed + 1)
     directions = torch.randn(classes, D, generator=torch.Generator().manual_seed(99))
     x[first:] += 4 * one_hot(y, classes).float() @ directions
@@ -45,7 +45,7 @@ def test_a_planted_label_is_read_from_its_layer_on(kind):
     assert found[2:].min() > 0.98
 
 
-def test_an_mlp_reads_what_no_linear_probe_can():
+def test_an_mlp_reads_what_a_linear_probe_cannot():
     def exclusive_or(seed):
         x = noise(2, 3000, seed)
         return x, ((x[1, :, 0] > 0) ^ (x[1, :, 1] > 0)).long()
@@ -78,15 +78,15 @@ def test_probes_trained_together_are_those_trained_alone(kind):
 def test_tokens_without_a_label_teach_nothing():
     x, y = planted(600, first=0)
     hidden = torch.arange(600) % 2 == 0
-    wrong = y.where(~hidden, (y + 1) % 3)  # half of the labels are lies
-    told = LayerProbes(**THOROUGH).fit(shards(x, wrong), 3)
+    wrong = y.where(~hidden, (y + 1) % 3)  # half of the labels are wrong
+    misled = LayerProbes(**THOROUGH).fit(shards(x, wrong), 3)
     kept = LayerProbes(**THOROUGH).fit(shards(x, y.where(~hidden, IGNORED)), 3)
     assert accuracy(kept, x, y).min() > 0.98
-    assert accuracy(told, x, y).max() < 0.9
+    assert accuracy(misled, x, y).max() < 0.9
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_seed_settles_everything(kind):
+def test_the_seed_determines_everything(kind):
     pairs = shards(*planted(500, first=1))
     x = pairs[0][0]
 
@@ -98,8 +98,8 @@ def test_the_seed_settles_everything(kind):
     assert not torch.equal(trained(0, 1), trained(1, 1))
 
 
-def test_whitening_makes_training_blind_to_scale_and_place():
-    """Any invertible affine map of the features gives the same answers, so no probe hangs on the units of a layer."""
+def test_whitening_makes_training_independent_of_scale_and_offset():
+    """Any invertible affine map of the features gives the same answers."""
     x, y = (planted(800, first=1)[0].double(), planted(800, first=1)[1])
     mixing = torch.randn(D, D, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
     moved = 1e3 * (x @ mixing) + 50
@@ -119,7 +119,7 @@ def test_every_token_is_seen_once_an_epoch_whatever_the_shards():
     assert torch.equal(epochs.sort(-1).values, x[..., 0].expand(2, -1))
 
 
-def test_a_dead_feature_does_no_harm():
+def test_a_constant_feature_does_no_harm():
     x, y = planted(600, first=0)
     x[:, :, 3] = 7.0
     probes = LayerProbes(**THOROUGH).fit(shards(x, y), 3)
@@ -131,7 +131,7 @@ def test_a_dead_feature_does_no_harm():
     ("options", "complaint"),
     [({"kind": "cubic"}, "'cubic' is unknown"), ({"epochs": 0}, "1 or more"), ({"hidden": 0}, "1 or more")],
 )
-def test_options_that_make_no_sense_are_refused(options, complaint):
+def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):
         LayerProbes(**options)
 

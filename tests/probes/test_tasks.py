@@ -1,4 +1,4 @@
-"""Targets of probes against a text that can be counted by hand."""
+"""Labels of a text that can be worked out by hand."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_labels_of_a_text(name, expected):
     assert labels(name, unencrypted(TEXT)) == [expected]
 
 
-def test_letters_are_the_plaintext_with_everything_in_it():
+def test_the_letter_task_includes_spaces_and_punctuation():
     batch = batch_of("AB C.", "AB CD")
     rows = labels("letter", batch)
     assert sorted(rows) == sorted([ENGLISH.encode("AB C.").tolist(), ENGLISH.encode("AB CD").tolist()])
@@ -62,7 +62,7 @@ def test_padding_is_left_out_by_every_task():
         assert (task.labels(batch)[batch.mask] != IGNORED).all()
 
 
-def test_open_classes_take_all_that_is_beyond():
+def test_the_last_class_is_open_ended():
     long = unencrypted("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     assert labels("position", long)[0] == [min(place, POSITIONS - 1) for place in range(26)]
     assert set(labels("word-length", long)[0]) == {LENGTHS - 1}
@@ -96,5 +96,5 @@ def test_a_control_task_gives_each_cipher_symbol_one_label_of_the_tasks_distribu
     assert torch.equal(found, again)
 
 
-def test_letters_are_told_from_the_rest():
+def test_letters_are_distinguished_from_other_characters():
     assert is_letter(unencrypted("A B."), ENGLISH).tolist() == [[True, False, True, False]]

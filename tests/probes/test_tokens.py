@@ -1,4 +1,4 @@
-"""Texts stay whole: the split, the tokens taken from shards, and the scores by text."""
+"""The split by text, the tokens selected from shards, and the scores by text."""
 
 from types import SimpleNamespace
 
@@ -21,20 +21,20 @@ TEXTS = 40
 
 
 def shards(make):
-    """Return batches of made-up texts, each with two layers that `make` invents for it, (batch, pos, d)."""
+    """Return batches of made-up texts, each with the two layers that `make` returns for it, (batch, pos, d)."""
     batches = Batches(EncodedTexts(tiny_texts(TEXTS), ENGLISH), ENGLISH, limit=BatchLimit(tokens=600))
     return [(batch, dict(zip(NAMES, make(batch), strict=True))) for batch in batches]
 
 
 def numbered(batch):
-    """Return activations that say which text a token is of, and where in it the token stands."""
+    """Return activations that hold the text and the position of every token."""
     place = torch.arange(batch.mask.shape[1]).expand(batch.mask.shape)
     text = batch.index[:, None].expand(batch.mask.shape)
     return [torch.stack([text, place], -1).float()] * 2
 
 
 @pytest.mark.parametrize("count", [2, 3, 40])
-def test_every_text_is_on_one_side(count):
+def test_every_text_is_in_one_split(count):
     train, held = split_texts(count, np.random.default_rng(0))
     assert (train ^ held).all()
     assert held.sum() == max(1, round(count / 4))
@@ -63,7 +63,7 @@ def test_no_token_of_a_held_out_text_is_trained_on():
     assert len(seen[0]) + len(seen[1]) == sum(map(len, tiny_texts(TEXTS)))
 
 
-def test_shares_of_right_answers_are_counted_by_text():
+def test_accuracy_is_counted_by_text():
     texts = np.ones(TEXTS, dtype=bool)
     texts[[3, 8]] = False
     task = tasks(ENGLISH)["letter"]
@@ -77,7 +77,7 @@ def test_shares_of_right_answers_are_counted_by_text():
     assert found.tokens.tolist() == [sum(map(str.isalpha, "".join(kept)))]
 
 
-def test_labels_are_counted_over_the_letters_of_the_texts_wanted():
+def test_labels_are_counted_over_the_letters_of_the_chosen_texts():
     texts = np.arange(TEXTS) == 5
     batches = [batch for batch, _ in shards(numbered)]
     (counts,) = count_labels(batches, [tasks(ENGLISH)["letter"]], texts=texts, alphabet=ENGLISH)
@@ -88,7 +88,7 @@ def test_labels_are_counted_over_the_letters_of_the_texts_wanted():
 
 
 def test_the_control_task_needs_the_cipher_symbol():
-    """Where the symbol can be read, the control is learned by heart; where it cannot, nothing beats a guess."""
+    """A probe memorizes the control labels where it can read the symbol, and only guesses where it cannot."""
 
     def blind_then_seeing(batch):
         blind = torch.randn(*batch.mask.shape, 37, generator=torch.Generator().manual_seed(len(batch)))
@@ -107,7 +107,7 @@ def test_the_control_task_needs_the_cipher_symbol():
     assert real.max() < 0.75  # a symbol means another letter in every text
 
 
-def test_chosen_tokens_lie_flat():
+def test_chosen_tokens_are_positions_in_the_flattened_batch():
     batch = SimpleNamespace(index=torch.tensor([1, 0]), mask=torch.tensor([[True, False], [True, True]]))
     assert chosen(batch, np.array([True, False])).tolist() == [2, 3]
     assert chosen(batch, np.array([False, True])).tolist() == [0]

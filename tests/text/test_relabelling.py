@@ -1,4 +1,4 @@
-"""Readings under relabellings against models whose every answer is known."""
+"""Readings under relabellings, for models whose answers are known."""
 
 import numpy as np
 import pytest
@@ -15,14 +15,14 @@ def ids(text):
 
 
 def readings(*texts, confidence=None, plain=None):
-    """Return readings with these answers to a text of letters, a space and a stop."""
+    """Return readings with these answers."""
     answers = np.stack([ids(text) for text in texts])
     sure = np.full(answers.shape, 0.5) if confidence is None else np.array(confidence)
     letters = np.isin(answers[0], ENGLISH.letter_ids)
     return Readings(answers[0], answers, sure, letters, None if plain is None else ids(plain))
 
 
-def test_relabellings_go_by_seed_and_number_and_fewer_are_the_first_of_more():
+def test_relabellings_depend_on_seed_and_number_and_a_smaller_count_is_a_prefix():
     keys = relabellings(5, seed=3, number=2)
     assert keys.shape == (5, 26)
     assert (np.sort(keys) == np.arange(26)).all()
@@ -45,7 +45,7 @@ def test_a_model_that_reads_names_answers_the_relabelled_text():
 
 
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
-def test_many_relabellings_in_parts_are_read_as_one_by_one(variant, monkeypatch):
+def test_relabellings_in_batches_are_read_as_one_by_one(variant, monkeypatch):
     model, text = tiny(variant), ids("THE QUICK BROWN FOX.")
     keys = relabellings(7, seed=1)
     monkeypatch.setattr("alice.text.relabelling.TOKENS", 3 * len(text))
@@ -62,13 +62,13 @@ def test_changes_are_counted_by_pairs():
     assert found.text_changed == pytest.approx(5 / 6)  # of six pairs only one is alike
 
 
-def test_the_vote_is_the_most_frequent_answer_and_of_two_the_surer_one():
+def test_the_vote_is_the_most_frequent_answer_and_confidence_breaks_ties():
     found = readings("AB", "AC", "XC", confidence=[[0.1, 0.99], [0.1, 0.1], [0.99, 0.1]])
     assert ENGLISH.decode(found.vote) == "AC"
     assert ENGLISH.decode(readings("A", "B", confidence=[[0.4], [0.6]]).vote) == "B"
 
 
-def test_errors_leave_out_what_is_not_known():
+def test_errors_leave_out_unknown_positions():
     found = readings("ABCD", "ABXX", "ABCX", plain="ABCD")
     assert found.errors.tolist() == [0, 0.5, 0.25]
     assert found.vote_error == 0.25  # D is outvoted

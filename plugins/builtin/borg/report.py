@@ -17,7 +17,7 @@ from alice.text.alphabet import PAD
 
 BINS, WIDTHS = 12, (0.5, 1.0, 2.0, 5.0, 10.0)
 """Maximum number of bars in the figure, and their possible widths in percent."""
-LINE = 64
+LINE = 48
 """Characters per line of a text."""
 UNKNOWN = "?"
 """Stands for a symbol whose letter is unknown."""
@@ -112,7 +112,7 @@ def _metrics(page: Page, deciphered: Sequence[Deciphered]) -> list[Metric]:
     return [*metrics, Metric("passages", len(page.passages)), Metric("symbols", len(page.whole.symbols))]
 
 
-SPREAD_LABELS = {"ser": "SER, %", "spread": "standard deviation, %", "lowest": "lowest, %", "highest": "highest, %"}
+SPREAD_LABELS = {"ser": "SER, %", "spread": "SD, %", "lowest": "lowest, %", "highest": "highest, %"}
 
 
 def _spread_cells(errors: Floats) -> tuple[float, float, float, float]:
@@ -131,8 +131,8 @@ def _solver_table(deciphered: Sequence[Deciphered]) -> Table:
         spread = (None, paper.BORG_LOWEST, paper.BORG_HIGHEST) if ours else (None, None, None)
         rows.append((solver, "paper", paper.BORG_RELABELLINGS if ours else None, error, *spread))
     caption = (
-        "Symbol error rate of the whole text: mean, standard deviation, lowest and highest over random relabellings of "
-        "the symbols. Source: measured, the vote of all relabellings, or the paper, on other pages."
+        "Symbol error rate of the whole text: mean, standard deviation (SD), lowest and highest over random "
+        "relabellings of the symbols. Source: measured, the vote of all relabellings, or the paper, on other pages."
     )
     return Table(("solver", "source", "relabellings", *SPREAD_LABELS), rows, caption, SPREAD_LABELS)
 
@@ -164,8 +164,8 @@ def _passage_table(page: Page, deciphered: Sequence[Deciphered]) -> Table:
             changed = 100 * readings.letters_changed
             rows.append((found.model, number, len(readings.cipher_ids), *wrong, changed, confidence))
     caption = (
-        "By passage: symbol error rate over the relabellings, probability that two of them read a letter differently, "
-        "and mean probability of the model's answers."
+        "By passage: symbol error rate over the relabellings (SD: standard deviation), probability that two of them "
+        "read a letter differently, and mean probability of the model's answers."
     )
     if page.repeated:
         caption += f" The last passage starts with {page.repeated} characters of the one before; both count them."

@@ -172,16 +172,16 @@ def _length_table(models: Sequence[ModelErrors]) -> Table:
         "length": "characters",
         "ser": "mean SER, %",
         "median": "median, %",
-        "low": "16th percentile",
-        "high": "84th percentile",
+        "low": "16th",
+        "high": "84th",
         "paper_median": "paper's median, %",
-        "paper_low": "paper's 16th",
-        "paper_high": "paper's 84th",
+        "paper_low": "16th",
+        "paper_high": "84th",
         "solved": "solved, %",
     }
     caption = (
-        "Symbol error rate by length: mean with its standard error, median with the 16th and 84th percentile, and the "
-        "median that the paper prints for the same variant with 85M parameters. Solved: texts without an error."
+        "Symbol error rate by length: mean with its standard error, median with the 16th and 84th percentile, and what "
+        "the paper prints for the same variant with 85M parameters. Solved: texts without an error."
     )
     return Table(columns, rows, caption, labels)
 

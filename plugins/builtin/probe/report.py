@@ -147,15 +147,14 @@ def _summary(readings: Readings, found: list[_Estimates]) -> str:
 def _metrics(readings: Readings, found: list[_Estimates]) -> list[Metric]:
     metrics: list[Metric] = []
     for one in found:
-        name, what = f"{one.target}-{one.kind}-accuracy", f"{one.reading.task.title}, {one.name}"
+        name, label = f"{one.target}-{one.kind}-accuracy", f"last-layer accuracy: {one.title}"
         last, over_all = one.accuracy[-1], one.characters[-1]
-        label = f"{what}: accuracy at the last layer"
         metrics.append(Metric(name, last.mean, last.error, model=readings.model, label=label))
         if one.target == "letter":
-            name, label = f"{name}-all-characters", f"{what}: accuracy over all characters"
+            name, label = f"{name}-all-characters", f"{label}, all characters"
             metrics.append(Metric(name, over_all.mean, over_all.error, model=readings.model, label=label))
-    counts = {"training-texts": readings.trained_on, "held-out-texts": readings.held_out}
-    return [*metrics, *(Metric(name, len(texts)) for name, texts in counts.items())]
+    trained_on = Metric("training-texts", len(readings.trained_on))
+    return [*metrics, trained_on, Metric("held-out-texts", len(readings.held_out), label="held-out texts")]
 
 
 def _table(model: str, found: list[_Estimates]) -> Table:

@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from alice.text.formats import read_lines
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
@@ -16,6 +15,7 @@ from alice.plugins.context import RunContext
 from alice.solving.solution import read
 from alice.statistics import Floats
 from alice.text.alphabet import Alphabet
+from alice.text.formats import read_lines
 from alice.text.relabelling import Readings, read_relabelled, relabellings
 
 Text = tuple[int, Ints, Ints | None]

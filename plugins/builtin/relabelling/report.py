@@ -46,8 +46,8 @@ def report(measured: Sequence[Changes], examples: Sequence[Example], *, rng: np.
     tables = {"changes-by-length": _changes_table(parts)}
     figures = {"changes-by-length": _changes_figure(parts)}
     if known:
-        tables["ser-by-length"] = _error_table(parts)
-        figures["ser-by-length"] = _error_figure(parts, measured[0].relabellings)
+        tables["error-by-length"] = _error_table(parts)
+        figures["error-by-length"] = _error_figure(parts, measured[0].relabellings)
     tables["answers"] = _answers_table({found.model: one for found, one in zip(measured, examples, strict=True)})
     arrays: dict[str, Any] = {}
     for found in measured:
@@ -144,12 +144,12 @@ def _error_table(parts: Parts) -> Table:
     labels = {
         "length": "characters",
         "ser": "SER, %",
-        "spread": "standard deviation, %",
+        "spread": "SD, %",
         "ser_vote": "SER of a vote, %",
     }
     caption = (
-        "Mean symbol error rate by length, its standard deviation over the relabellings of a text, and the error rate "
-        "of a vote of all relabellings."
+        "Mean symbol error rate by length, its standard deviation (SD) over the relabellings of a text, and the error "
+        "rate of a vote of all relabellings."
     )
     return Table(columns, rows, caption, labels)
 

@@ -114,7 +114,7 @@ def _interval(speeds: Spread) -> tuple[float, float] | None:
 
 
 def _setting(found: Timing) -> str:
-    texts = "one text" if found.single else "batches"
+    texts = "single texts" if found.single else "batches"
     return f"{texts}, {_counted(found.threads, 'core')}"
 
 
@@ -185,16 +185,16 @@ def _model_table(timings: Sequence[Timing], rng: np.random.Generator) -> Table:
     labels = {
         "texts_per_call": "texts per batch",
         "letters_per_second": "letters/s",
-        "low": "16th percentile",
-        "high": "84th percentile",
+        "low": "16th",
+        "high": "84th",
         "characters_per_second": "characters/s",
-        "assignment_share": "share in assignment",
+        "assignment_share": "assignment",
         "ser": "SER, %",
     }
     caption = (
         f"Median over {_counted(len(timings[0].seconds), 'round')} with the 16th and 84th percentile. Texts per batch: "
-        "mean. Share in assignment: share of the time, for bijective heads. Cores: average number of busy cores; fewer "
-        "than threads if these wait or the machine has other load."
+        "mean. Assignment: share of the time that a bijective head spends on it. Cores: average number of busy cores; "
+        "fewer than threads if these wait or the machine has other load."
     )
     return Table((*columns, "assignment_share", "ser", "ser_error", "cores"), rows, caption, labels)
 

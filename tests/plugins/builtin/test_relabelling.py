@@ -34,7 +34,7 @@ def test_a_model_that_ignores_names_never_changes():
     rows = {row["length"]: row for row in result.tables["changes-by-length"].records(model="base")}
     assert list(rows) == ["[0,32)", "[128,256)", "all"]
     assert (rows["[128,256)"]["texts"], rows["[128,256)"]["letters_changed"]) == (1, 0.0)
-    errors = {row["length"]: row for row in result.tables["ser-by-length"].records(model="base")}
+    errors = {row["length"]: row for row in result.tables["error-by-length"].records(model="base")}
     assert (errors["[128,256)"]["texts"], errors["[128,256)"]["ser"]) == (1, pytest.approx(50))
     assert (errors["all"]["spread"], errors["all"]["ser_vote"]) == (0, pytest.approx(error))
 

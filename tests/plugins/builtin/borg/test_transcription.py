@@ -1,4 +1,4 @@
-"""Transcriptions of made-up ciphers, and the letters that a plaintext tells."""
+"""Transcriptions of made-up ciphers, and their alignment with a plaintext."""
 
 import pytest
 
@@ -33,13 +33,13 @@ def written(tmp_path):
     return write
 
 
-def test_characters_are_symbols_and_remarks_are_left_out(written):
+def test_characters_are_symbols_and_remarks_are_skipped(written):
     file = written("#CIPHER: 7\n4m9 Mq,\n<CLEARTEXT in two\nlines>\nR. 4m,, \n9q; 'm-\nM9'\n")
     assert words(read_transcription(file)) == ["4m9", "Mq", "R", "4m9q", "mM9"]
     assert words(read_transcription(file, ignored="RM")) == ["4m9", "q", "4m9q", "m9"]
 
 
-def test_tokens_stand_between_spaces(written):
+def test_tokens_are_separated_by_spaces(written):
     file = written("s1 s22 / s3  s1 s1\ns4 X\n")
     assert words(read_transcription(file, "tokens")) == ["s1 s22", "s3", "s1 s1", "s4 X"]
     assert words(read_transcription(file, "tokens", ignored="X s22")) == ["s1", "s3", "s1 s1", "s4"]
@@ -49,7 +49,7 @@ def test_letters_are_those_of_an_ordinary_text(written):
     assert words(read_transcription(written("Ünus [note] duo, 3 très\n"), "letters")) == ["UNUS", "DUO", "TRES"]
 
 
-def test_symbols_are_called_by_letters_in_the_order_of_the_text():
+def test_symbols_are_named_by_letters_in_the_order_of_the_text():
     found = transcription("qm9 mZ")
     assert found.symbols == ["q", "m", "9", "Z"]
     assert found.names == {"q": "A", "m": "B", "9": "C", "Z": "D"}
@@ -63,7 +63,7 @@ def test_symbols_are_called_by_letters_in_the_order_of_the_text():
         ("abc", "words", "'words' is unknown"),
     ],
 )
-def test_what_is_no_cipher_is_refused(written, text, style, complaint):
+def test_an_invalid_transcription_is_refused(written, text, style, complaint):
     with pytest.raises(AliceError, match=complaint):
         read_transcription(written(text), style)
 
@@ -81,27 +81,27 @@ def test_a_text_is_cut_between_words(text, longest, passages):
     assert [" ".join(words(passage)) for passage in transcription(text).passages(longest)] == passages
 
 
-def test_a_plaintext_loses_remarks_and_keeps_what_the_scribe_added(written):
+def test_a_plaintext_loses_remarks_and_keeps_additions_of_the_scribe(written):
     assert plain_words("[A]ut ce<o>m (wrong for x) [=y] 7 Qüi.") == ["UT", "CEOM", "QUI"]
     with pytest.raises(AliceError, match="has no letter"):
         read_plain(written("[...] 12"))
 
 
-def test_words_of_the_same_pattern_tell_the_letters():
+def test_words_of_the_same_pattern_give_the_letters():
     found = align(transcription("1213 45 6 1"), ["PAPE", "NO", "E"])
     assert found == {"1": "P", "2": "A", "3": "E", "4": "N", "5": "O", "6": "E"}
 
 
-def test_letters_of_several_symbols_are_told():
+def test_letters_shared_by_several_symbols_are_found():
     assert shared_letters({"q": "R", "m": "E", "R": "R"}) == {"R": ["q", "R"]}
     assert shared_letters({"q": "R", "m": "E"}) == {}
 
 
-def test_words_that_are_parted_differently_tell_letters_too():
+def test_words_that_are_split_differently_give_letters_too():
     assert align(transcription("12 3456 12"), ["EX", "TR", "AC", "EX"]) == dict(zip("123456", "EXTRAC", strict=True))
 
 
-def test_slips_are_outvoted_and_gaps_passed_over():
+def test_mistakes_are_outvoted_and_gaps_skipped():
     found = align(transcription("121 344 121 121 55"), ["ANA", "OTT", "AXA", "ANA", "REMARKS", "EE"])
     assert found == {"1": "A", "2": "N", "3": "O", "4": "T", "5": "E"}
 
