@@ -1,15 +1,10 @@
 """The letter-frequency analysis on models that confuse known letters."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from handmade import leave_letters_alone, reader
 from tiny import tiny
-from workbench import save_checkpoint, save_texts
 
-from alice.cli import main
 from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins import RunContext
@@ -17,7 +12,6 @@ from alice.plugins.builtin.letter_frequency import LetterFrequency
 from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.plugins.builtin.letter_frequency.measure import measure
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.reports.archive import read_report
 from alice.text.alphabet import LETTERS
 
 A, B, E, Q = (LETTERS.index(letter) for letter in "ABEQ")
@@ -110,18 +104,3 @@ def test_several_models_have_a_figure_each():
 def test_no_samples_are_an_error():
     with pytest.raises(AliceError, match="leaves no text"):
         LetterFrequency(samples=0)
-
-
-def test_it_runs_from_the_command_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for variant in ("base", "bijective"):
-        save_checkpoint(tmp_path / variant[:2], variant)
-    save_texts(tmp_path / "texts.txt")
-    arguments = ["--ckpt", "ba", "--ckpt", "bi", "--data", "texts.txt", "--split", "all", "--samples", "7"]
-    done = CliRunner().invoke(main, ["run", "letter-frequency", *arguments])
-    assert done.exit_code == 0, done.output
-    headline, report = done.stdout.splitlines()
-    assert headline.startswith("slope against English")
-    stored = read_report(Path(report).parent).result
-    assert stored.metric("texts").value == 7
-    assert {"excess-lewand@ba", "excess-corpus@bi", "confusion@bi"} <= stored.figures.keys()
