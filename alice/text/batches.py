@@ -136,7 +136,10 @@ def _rows(keys: KeyArray) -> NDArray[np.void]:
 
 
 def text_keys(count: int, seed: int, *, excluded: KeyArray | None = None) -> KeyArray:
-    """Draw the keys of texts 0 to `count` - 1, (count, 26); a smaller count gives a prefix of a larger one."""
+    """Draw the keys of texts 0 to `count` - 1, (count, 26); a smaller count gives a prefix of a larger one.
+
+    Keys in `excluded`, (n, 26), are never drawn; a text whose key was one of them then gets another.
+    """
     return KeySource(excluded=excluded).draw(count, np.random.default_rng((seed, KEY_STREAM)))
 
 
