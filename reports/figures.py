@@ -147,8 +147,8 @@ def stacked_shares(
 ) -> go.Figure:
     """Draw a bar for each bin, split by group: counts (bins, groups), lighter for the first group than for the last.
 
-    `starts` are the lower ends of the bins, (bins,), all of the same `width`. Empty bins are omitted; hovering shows the
-    counts of the others.
+    `starts` are the lower ends of the bins, (bins,), all of the same `width`. Empty bins are omitted; hovering shows
+    the counts of the others.
     """
     counts, starts = np.asarray(counts), np.asarray(starts)
     if counts.shape != (len(starts), len(names)):

@@ -40,8 +40,8 @@ def row_normalised(weights: Array) -> Array:
 def tiled_maps(weights: Array, *, row_labels: Sequence[str], column_labels: Sequence[str]) -> go.Figure:
     """Draw maps (row, column, query, key) side by side in one picture.
 
-    A map with more cells than fit is reduced; each cell then shows the largest of those it replaces, so that a thin line
-    stays a line.
+    A map with more cells than fit is reduced; each cell then shows the largest of those it replaces, so that a thin
+    line stays a line.
     """
     rows, columns, length = weights.shape[:3]
     if len(row_labels) != rows or len(column_labels) != columns:
@@ -65,7 +65,7 @@ def tiled_maps(weights: Array, *, row_labels: Sequence[str], column_labels: Sequ
 
 
 def character_map(weights: Array, text: str) -> go.Figure:
-    """Draw the map of one head over a text, (query, key); hovering shows both characters and the weight in thousandths."""
+    """Draw the map of one head over a text, (query, key); hovering shows both characters and their weight."""
     if weights.shape != (len(text), len(text)):
         raise AliceError(f"a map of shape {weights.shape} does not fit a text of {len(text)} characters")
     places = [f"{character.replace(' ', SPACE)} ({place})" for place, character in enumerate(text)]

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -103,7 +103,7 @@ def _safe(value: Any) -> Any:
 @cache
 def _environment(package: str) -> jinja2.Environment:
     """Return an environment with the templates of a package and the shared ones of this one."""
-    loaders = [jinja2.FunctionLoader(lambda name, room=room: _template(name, room)) for room in (package, OURS)]
+    loaders = [jinja2.FunctionLoader(partial(_template, package=room)) for room in (package, OURS)]
     return jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,

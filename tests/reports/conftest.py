@@ -144,12 +144,17 @@ class Browser:
         self.wait_for(lambda: self.js("return document.readyState") == "complete")
         self.wait_for(lambda: self.js("return !document.querySelector('.plot:not([data-drawn])')"))
 
+    def visit(self, address):
+        """Open a page unless it is open, for tests that leave it as it is."""
+        if self.driver.current_url != address.as_uri():
+            self.open(address)
+
     def wait_for(self, condition):
         """Wait until a condition holds, and fail if it does not in time."""
         end = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < end, "the page did not get there in time"
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def js(self, script, *arguments):
         """Run a script in the page and return what it returns."""

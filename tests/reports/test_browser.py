@@ -19,12 +19,12 @@ def standalone(published, tmp_path_factory):
     return write_report(read_report(published / "one"), out=out, standalone=True)
 
 
-@pytest.fixture(params=["in a gallery", "standalone"])
+@pytest.fixture(scope="module", params=["in a gallery", "standalone"])
 def any_report(report, standalone, request):
     return standalone if request.param == "standalone" else report
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def report(published):
     return published / "one" / "report.html"
 
@@ -65,7 +65,7 @@ def test_the_layer_slider_moves_with_pointer_and_keys(browser, report):
 
 
 def test_the_csv_that_is_downloaded_is_the_data(browser, any_report, result):
-    browser.open(any_report)
+    browser.visit(any_report)
     browser.find("#figure-key [data-save=csv]").click()
     browser.find("#table-texts [data-save=csv]").click()
     assert browser.downloaded("key.csv").decode() == figure_csv(result.figures["key"])
@@ -73,7 +73,7 @@ def test_the_csv_that_is_downloaded_is_the_data(browser, any_report, result):
 
 
 def test_a_figure_is_saved_as_svg_and_png_from_its_own_toolbar(browser, any_report):
-    browser.open(any_report)
+    browser.visit(any_report)
     browser.find('#figure-error [data-title="Download as SVG"]').click()
     svg = browser.downloaded("error.svg").decode()
     assert svg.startswith("<svg")
@@ -85,7 +85,7 @@ def test_a_figure_is_saved_as_svg_and_png_from_its_own_toolbar(browser, any_repo
 
 
 def test_no_toolbar_leads_to_a_company(browser, report):
-    browser.open(report)
+    browser.visit(report)
     titles = browser.js("return [...document.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)")
     assert "Download as SVG" in titles
     assert not [title for title in titles if "loud" in title or "Share" in title or "Plotly" in title]
@@ -132,7 +132,7 @@ def test_paper_is_light_and_the_page_is_itself_again_afterwards(browser, report)
 
 
 def test_tables_are_sorted_by_a_click(browser, report):
-    browser.open(report)
+    browser.visit(report)
     order = "return [...document.querySelectorAll('#table-texts tbody tr')].map(row => row.cells[0].textContent)"
     browser.find("#table-texts th button").click()
     browser.find("#table-texts th button").click()

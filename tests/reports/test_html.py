@@ -174,7 +174,8 @@ def test_no_text_becomes_an_element(tmp_path, address):
 def result_like(result):
     """The same shape of result, harmless."""
     return Result(
-        "T", "S", caveats=["c", "c"], metrics=[Metric("a", "a", model="a"), Metric("a", "b", model="b")], tables={"t": Table(["a"], [["a"]], "c")},
+        "T", "S", caveats=["c", "c"],
+        metrics=[Metric("a", "a", model="a"), Metric("a", "b", model="b")], tables={"t": Table(["a"], [["a"]], "c")},
         figures={"f": Figure(go.Figure(go.Bar(y=[1])), "c")}, arrays={"a": np.zeros(1)},
     )  # fmt: skip
 

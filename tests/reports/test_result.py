@@ -237,7 +237,7 @@ def test_a_report_shows_itself_in_a_notebook_with_all_text_escaped():
     ("provenance", "found"),
     [
         ({}, ("", [], "")),
-        ({"analysis": "a", "checkpoint": "base", "time": "2026-11-16T07:30:00+00:00"}, ("a", ["base"], "2026-11-16 07:30")),
+        ({"analysis": "a", "checkpoint": "base", "time": "2026-11-16T07:30:09"}, ("a", ["base"], "2026-11-16 07:30")),
         ({"checkpoint": {"name": "base", "sha256": "ab"}}, ("", ["base"], "")),
         ({"checkpoint": {"name": "base, tiny", "sha256": {"base": "a", "tiny": "b"}}}, ("", ["base", "tiny"], "")),
         ({"analysis": 5, "checkpoint": [1], "time": {}}, ("", [], "")),
