@@ -9,6 +9,7 @@ import torch
 from tiny import tiny
 
 from alice.errors import AliceError
+from alice.model.config import VARIANTS
 from alice.plugins.builtin.probe import Probe, Target
 from alice.plugins.builtin.probe.measure import measure, random_twin
 from alice.plugins.conformance import tiny_context
@@ -73,8 +74,8 @@ def test_the_random_twin_has_the_configuration_but_not_the_weights():
     assert not twin.model.training
 
 
-def test_the_report_has_every_target_and_layer():
-    variant = "base"
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_report_has_every_target_and_layer(variant):
     result = Probe(**QUICK).run(tiny_context(tiny(variant), texts=24))
     rows = result.tables["probes"].records(model=variant)
     kinds = [("linear", target) for target in get_args(Target)] + [("mlp", "letter")]

@@ -208,10 +208,6 @@ def test_invalid_options_are_refused(options, complaint):
         Speed(**options)
 
 
-def test_with_a_fake_clock_it_keeps_the_rules_of_an_analysis(clock, check_analysis):
-    check_analysis(Speed, variants=("bijective",), rounds=1, seconds=1e6, classical=0)
-
-
 def test_with_a_fake_clock_two_runs_with_solvers_are_identical(clock):
     ctx = tiny_context(tiny("bijective"), texts=30)
     first, second = (fingerprint(Speed(samples=5, **QUICK).run(ctx)) for _ in range(2))
