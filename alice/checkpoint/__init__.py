@@ -1,1 +1,15 @@
-"""Checkpoint folders: reading, writing and exporting them, and importing checkpoints of the authors' code."""
+"""Checkpoint folders: finding, reading, writing and exporting them, and importing checkpoints of the authors' code.
+
+A checkpoint is a folder with `config.json` and `model.safetensors`; the bundled ones are in `alice/bundled/`.
+"""
+
+from typing import TYPE_CHECKING
+
+from alice.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from alice.checkpoint.folder import bundled as bundled
+    from alice.checkpoint.folder import read_config as read_config
+    from alice.checkpoint.folder import resolve as resolve
+
+__getattr__ = lazy_exports(__name__, {"bundled": "folder", "read_config": "folder", "resolve": "folder"})
