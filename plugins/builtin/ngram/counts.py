@@ -1,7 +1,7 @@
-"""Counts of n-grams and how alike two of them are: pure functions of arrays of ids.
+"""Counts of n-grams and their cosine similarity: pure functions of arrays of ids.
 
-Many texts are one array of ids beside an array that says which text each belongs to, so that all of them are counted at
-once. An n-gram never reaches from one text into the next.
+All texts are in one array of ids, with an array of text numbers next to it, so that they are counted at once. An n-gram
+never crosses from one text into the next.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from alice.statistics import Floats, ratio
 
 Ints = NDArray[np.integer[Any]]
 BLOCK = 8192
-"""n-grams whose weighted sums are held at a time."""
+"""Number of n-grams whose weighted sums are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class NgramCounts:
     """How often each text has each n-gram."""
 
     codes: NDArray[np.int64]
-    """The n-grams that occur, each as one number, in ascending order, (ngram,)."""
+    """The n-grams that occur, each encoded as one number, in ascending order, (ngram,)."""
     counts: csr_array
     """(text, ngram)."""
 
@@ -40,25 +40,25 @@ def count_ngrams(ids: Ints, owner: Ints, n: int, *, symbols: int, texts: int) ->
 
     Args:
         ids: ids of all texts after one another, below `symbols`, (character,).
-        owner: number of the text that each belongs to, below `texts`; a text stands in one piece, (character,).
+        owner: number of the text that each belongs to, below `texts`; texts are contiguous, (character,).
         n: length of the n-grams.
-        symbols: number of ids that there are.
+        symbols: number of different ids.
         texts: number of texts.
 
     """
     codes, owners = encode_ngrams(ids, owner, n, symbols=symbols)
     found, columns = np.unique(codes, return_inverse=True)
     ones = np.ones(len(codes))
-    # Duplicates of a row and column are summed: that is the counting.
+    # Duplicates of a row and column are summed, which counts them.
     counts = csr_array((ones, (owners, columns)), shape=(texts, len(found)))
     counts.sum_duplicates()
     return NgramCounts(found, counts)
 
 
 def encode_ngrams(ids: Ints, owner: Ints, n: int, *, symbols: int) -> tuple[NDArray[np.int64], Ints]:
-    """Return each n-gram as the number whose digits to the base `symbols` are its ids, and the text that it is of."""
+    """Return each n-gram as the number whose digits in base `symbols` are its ids, and the number of its text."""
     if n < 1:
-        raise AliceError(f"there are no {n}-grams; n is 1 or more")
+        raise AliceError(f"there are no {n}-grams; give an n of 1 or more")
     if symbols**n > 2**63:
         raise AliceError(f"{n}-grams of {symbols} symbols are too many to number; choose a smaller n")
     count = max(0, len(ids) - n + 1)
@@ -78,7 +78,7 @@ def cosine_by_text(one: NgramCounts, other: NgramCounts) -> Floats:
 
 
 def cosine_of_sums(one: NgramCounts, other: NgramCounts, weights: Floats, norms: Floats) -> Floats:
-    """Return the cosine of counts that are summed over the texts by weights, (draw, text) -> (draw,).
+    """Return the cosine of counts summed over the texts by weights, (draw, text) -> (draw,).
 
     `norms` are those of the first, from `norms_of_sums`. NaN where no text has n-grams.
     """
@@ -88,12 +88,12 @@ def cosine_of_sums(one: NgramCounts, other: NgramCounts, weights: Floats, norms:
 
 
 def norms_of_sums(counts: NgramCounts, weights: Floats) -> Floats:
-    """Return how long the vectors are that are summed over the texts by weights, (draw, text) -> (draw,)."""
+    """Return the norms of the counts summed over the texts by weights, (draw, text) -> (draw,)."""
     return np.sqrt(_products(counts.counts, counts.counts, weights))
 
 
 def _products(one: csr_array, other: csr_array, weights: Floats) -> Floats:
-    """Return the scalar products of the weighted sums, (draw,): a block of n-grams at a time, since they are many."""
+    """Return the scalar products of the weighted sums, (draw,), a block of n-grams at a time to save memory."""
     left, right, by_text = one.tocsc(), other.tocsc(), weights.T
     total = np.zeros(len(weights))
     for start in range(0, one.shape[1], BLOCK):
@@ -103,14 +103,14 @@ def _products(one: csr_array, other: csr_array, weights: Floats) -> Floats:
 
 
 def gain_layers(similarity: Floats) -> NDArray[np.int64]:
-    """Return the layer at which each n gains most, (..., layer, n) -> (..., n); layer 0 has nothing before it."""
+    """Return the layer at which each n gains most, (..., layer, n) -> (..., n); layer 0 has no gain."""
     return np.diff(similarity, axis=-2).argmax(axis=-2) + 1
 
 
 def rank_correlation(layers: Ints) -> float:
     """Return Spearman's correlation of n = 1, 2... with a layer for each, (n,).
 
-    Where all n have the same layer there is no order to speak of, and it is 0.
+    It is 0 where all n have the same layer.
     """
     if len(layers) < 2 or np.ptp(layers) == 0:
         return 0.0
