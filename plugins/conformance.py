@@ -49,9 +49,9 @@ WORDS = (
     *("WHEN", "YOUR", "CAN", "SAID", "THERE", "USE", "EACH", "WHICH", "SHE", "HOW", "WILL", "UP", "OTHER", "QUIZ"),
 )
 LONG_TEXT = 100
-FEW, MANY = 120, 480
-"""Numbers of texts for which memory is compared: three full batches, and twelve."""
-BYTES_PER_TEXT = 1024
+FEW, MANY = 80, 240
+"""Numbers of texts for which memory is compared: two full batches, and six."""
+BYTES_PER_TEXT = 2048
 """What an analysis may keep of each text: a few numbers, but neither activations nor logits."""
 TEXTS = 24
 
@@ -206,11 +206,15 @@ def _tracing() -> Iterator[None]:
 
 
 def _held_bytes() -> int:
+    kinds = _with_subclasses(torch.Tensor)  # comparing types is much quicker than isinstance for all objects there are
     # Other code in this process may hold sparse tensors, which have no storage.
-    found = (thing for thing in gc.get_objects() if issubclass(type(thing), torch.Tensor))
-    tensors = (tensor for tensor in found if tensor.layout is torch.strided)
+    tensors = (thing for thing in gc.get_objects() if type(thing) in kinds and thing.layout is torch.strided)
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
     return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
+
+
+def _with_subclasses(cls: type) -> set[type]:
+    return {cls}.union(*(_with_subclasses(subclass) for subclass in cls.__subclasses__()))
 
 
 def _demand(kept: bool, otherwise: str) -> None:
