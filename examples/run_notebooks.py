@@ -1,7 +1,7 @@
-"""Runs the notebooks of this folder and keeps what they print: `python examples/run_notebooks.py`.
+"""Runs the notebooks in this folder and stores their output: `python examples/run_notebooks.py`.
 
-Each runs in an empty folder of its own. Kept are printed lines and Plotly's figures; what differs each time (addresses,
-pages, progress bars) is not.
+Each runs in an empty folder. Printed lines, figures and small tables are kept; what differs between runs (addresses,
+pages, progress bars) is dropped.
 """
 
 import os
@@ -13,15 +13,16 @@ from typing import Any
 import click
 
 HERE = Path(__file__).resolve().parent
-FIGURE, TEXT = "application/vnd.plotly.v1+json", "text/plain"
-SECONDS_OF_A_CELL = 600
+FIGURE, PAGE, TEXT = "application/vnd.plotly.v1+json", "text/html", "text/plain"
+LARGEST_PAGE = 20_000
+SECONDS_PER_CELL = 600
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=HERE, help="Folder to write them to.")
 def run(names: tuple[str, ...], out: Path) -> None:
-    """Run notebooks by name, or all of them, and write them with what they printed."""
+    """Run notebooks by name, or all of them, and write them with their output."""
     import nbformat
 
     for path in [HERE / name for name in names] or sorted(HERE.glob("*.ipynb")):
@@ -40,13 +41,13 @@ def execute(notebook: Any, folder: Path) -> None:
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     own = {"ALICE_INTERP_CACHE": str(folder / "cache"), "PLOTLY_RENDERER": "plotly_mimetype", "TQDM_DISABLE": "1"}
     client = NotebookClient(
-        notebook, timeout=SECONDS_OF_A_CELL, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        notebook, timeout=SECONDS_PER_CELL, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )
     client.execute(env=os.environ | own | {"PATH": programs})
 
 
 def slim(notebook: Any, folder: Path) -> None:
-    """Drop from a notebook what differs each time it is run, or is of no use to a reader."""
+    """Drop what differs between runs or is of no use to a reader."""
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times
         if cell.cell_type == "code":
@@ -58,9 +59,12 @@ def _is_kept(output: Any, folder: Path) -> bool:
         output.text = output.text.replace(f"{folder.resolve()}{os.sep}", "")
         return output.name == "stdout"
     data = output.get("data", {})
-    for kind in data.keys() - {FIGURE, TEXT}:
+    if "<iframe" in data.get(PAGE, "") or len(data.get(PAGE, "")) > LARGEST_PAGE:
+        del data[PAGE]
+    kept = next((kind for kind in (FIGURE, PAGE, TEXT) if kind in data), None)
+    for kind in data.keys() - {kept}:
         del data[kind]
-    return FIGURE in data or (TEXT in data and " at 0x" not in data[TEXT])
+    return kept is not None and " at 0x" not in data.get(TEXT, "")
 
 
 if __name__ == "__main__":
