@@ -1,1 +1,1 @@
-"""What `alice-interp bench` measures: ratios of things done side by side in one run."""
+"""What `alice-interp bench` measures: ratios of things done side by side in one process."""

@@ -1,12 +1,10 @@
-"""What it costs to answer with a permutation: the bijective head against the base one on the same backbone."""
+"""The cost of a permutation as the answer: the bijective head compared with the base head on the same backbone."""
 
 from collections.abc import Iterator
 
 import torch
 
-from alice.bench.ratio import Ratio
-from alice.bench.texts import batches
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Ratio, batches, compare, one_core, take_turns
 from alice.model import Alice
 from alice.training.presets import model_config
 
@@ -26,5 +24,5 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
     with one_core(), torch.inference_mode():
         contestants = {name: lambda model=model: solve(model) for name, model in models.items()}
         times = take_turns(contestants, rounds=3 if quick else 7)
-    note = "the paper, of its own models: 8.6 on a GPU, 1.16 on a core of a CPU"
-    yield compared(f"{count:,} texts, preset small", times, "bijective", "base", note=note)
+    note = "the paper reports 8.6 on a GPU and 1.16 on a CPU core for its models"
+    yield compare(f"{count:,} texts, preset small", times, "bijective", "base", note=note)

@@ -1,11 +1,10 @@
-"""What it costs to keep the residual streams: `run_with_cache` against a plain forward pass."""
+"""The cost of keeping the residual streams: `run_with_cache` compared with a plain forward pass."""
 
 from collections.abc import Iterator
 
 import torch
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.model import Alice
 from alice.training.presets import model_config
 
@@ -14,7 +13,7 @@ SHAPE = (40, 100)
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Compare on one batch of usual size."""
+    """Compare on one batch of typical size."""
     model = Alice(model_config("small")).eval()
     ids = torch.randint(1, model.config.d_vocab, SHAPE)
     names = model.match_hooks(*STREAMS)
@@ -24,4 +23,4 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
             "forward": lambda: model(ids),
         }
         times = take_turns(contestants, rounds=10 if quick else 60)
-    yield compared(f"{SHAPE[0]} texts of {SHAPE[1]} characters, {len(names)} hooks", times, "cached", "forward")
+    yield compare(f"{SHAPE[0]} texts of {SHAPE[1]} characters, {len(names)} hooks", times, "cached", "forward")

@@ -1,7 +1,7 @@
-"""How much memory a cache of the residual streams holds: no tensor twice, and nothing that is not asked for.
+"""The memory of a cache of the residual streams, compared with the streams themselves.
 
-Every tensor of the cache counts once, however many names it has. The streams are the one before the first layer and
-those after each attention and each feed-forward part.
+A tensor with several names counts once. The streams are the embedding and the stream after each attention and each
+feed-forward sublayer.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import torch
 
 from alice.bench.cache import SHAPE, STREAMS
-from alice.bench.ratio import Ratio
+from alice.bench.measuring import Ratio
 from alice.model import Alice
 from alice.training.presets import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Weigh the cache of one batch."""
+    """Compare the sizes for one batch."""
     model = Alice(model_config("small")).eval()
     ids = torch.randint(1, model.config.d_vocab, SHAPE)
     with torch.inference_mode():

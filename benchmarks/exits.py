@@ -1,11 +1,10 @@
-"""What early exit at every layer costs: one pass with all exits decoded against one plain forward pass."""
+"""The cost of early exit at every layer: one pass with all exits decoded, compared with a plain forward pass."""
 
 from collections.abc import Iterator
 
 import torch
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.plugins import RunContext
 from alice.plugins.builtin.early_exit.measure import measure as read_exits
 
@@ -18,7 +17,7 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
         with one_core():
             contestants = {"exits": lambda c=ctx: read_exits(c, ()), "forward": lambda c=ctx: _forward(c)}
             times = take_turns(contestants, rounds=3 if quick else 7)
-        yield compared(f"{name}, {count} texts", times, "exits", "forward")
+        yield compare(f"{name}, {count} texts", times, "exits", "forward")
 
 
 @torch.inference_mode()

@@ -7,8 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import compared, take_turns
+from alice.bench.measuring import Ratio, compare, take_turns
 from alice.reports import Figure, Metric, Report, Result
 from alice.reports.archive import RESULT
 from alice.reports.figures import layer_curve
@@ -19,7 +18,7 @@ FEW, MANY = 10, 2000
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Publish the same report into two folders by turns."""
+    """Publish the same report into two folders in turns."""
     curve = Figure(layer_curve(np.linspace(0.9, 0.1, 13), y_title="error"))
     report = Report(Result("Benchmark", metrics=[Metric("error", 0.1)], figures={"error": curve}), {"analysis": "b"})
     with TemporaryDirectory() as place:
@@ -28,7 +27,7 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
             _fill(folder, report, count)
         contestants = {"many": lambda: report.save(folders[MANY]), "few": lambda: report.save(folders[FEW])}
         times = take_turns(contestants, rounds=10 if quick else 40)
-    yield compared(f"{MANY:,} reports / {FEW}", times, "many", "few")
+    yield compare(f"{MANY:,} reports / {FEW}", times, "many", "few")
 
 
 def _fill(folder: Path, report: Report, count: int) -> None:

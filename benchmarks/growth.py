@@ -1,7 +1,7 @@
-"""How the time to solve grows: for twice the texts, twice the length, twice the width.
+"""The growth of the time to solve with the number of texts, their length and the width of the model.
 
-One means in proportion. Length: attention grows with its square, all else in proportion. Width: the products grow with
-its square, attention and what is done element by element in proportion, and larger products use a core better.
+An exponent of 1 means proportional. Attention grows with the square of the length, everything else in proportion to it.
+Matrix products grow with the square of the width, attention and elementwise operations in proportion to it.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import one_core, take_turns
+from alice.bench.measuring import Ratio, one_core, take_turns
 from alice.model import Alice
 from alice.training.presets import model_config
 
@@ -18,7 +17,7 @@ TEXTS, LENGTH = 16, 128
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Compare each with half of it."""
+    """Compare doubled texts, length and width with the original."""
     small, wide = (Alice(model_config("small", d_model=d, d_mlp=3 * d)).eval() for d in (128, 256))
     usual = torch.randint(1, small.config.d_vocab, (TEXTS, LENGTH))
     more = [usual, torch.randint(1, small.config.d_vocab, (TEXTS, LENGTH))]
@@ -38,5 +37,4 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
     }
     for name, case in cases.items():
         doublings = np.log2(np.array(times[name]) / np.array(times["usual"]))
-        low, middle, high = (float(value) for value in np.quantile(doublings, [0.25, 0.5, 0.75]))
-        yield Ratio(f"{name}: {case}", middle, low, high)
+        yield Ratio.median(f"{name}: {case}", doublings)

@@ -1,4 +1,4 @@
-"""Training the probes of all layers together, against LogisticRegression one layer at a time.
+"""Training the probes of all layers together, compared with LogisticRegression one layer at a time.
 
 Both predict the plaintext character from the same activations. The goal is the mean accuracy over layers on held-out
 texts of LogisticRegression with its default of 100 iterations. Each side gets the smallest number of passes that comes
@@ -13,8 +13,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.probes.layers import LayerProbes
@@ -38,7 +37,7 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
         work = {"together": lambda: together(train, epochs), "one by one": lambda: one_by_one(train, iterations)}
         times = take_turns(work, rounds=1 if quick else 2)
     note = f"{epochs} epochs reach {ours:.4f}, {iterations} iterations {theirs:.4f}; goal {goal:.4f}"
-    yield compared(f"base, {texts} texts, {len(train[0])} layers", times, "together", "one by one", note=note)
+    yield compare(f"base, {texts} texts, {len(train[0])} layers", times, "together", "one by one", note=note)
 
 
 def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:

@@ -1,17 +1,14 @@
-"""How much of a core's matrix speed solving uses: the model's operations in a second over those of its products alone.
+"""The share of a core's matrix speed that solving reaches: FLOP/s of the model / FLOP/s of its matrix products alone.
 
-Only products count as the model's operations, those of attention included. The products alone have the model's own
-shapes, batch by batch.
+The model's operations are its matrix products, including those of attention. The products alone have the same shapes as
+in the model, batch by batch, without attention.
 """
 
 from collections.abc import Iterator
 
 import torch
 
-from alice.bench.products import Products, flops, forward_shapes
-from alice.bench.ratio import Ratio
-from alice.bench.texts import batches
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Products, Ratio, batches, compare, flops, forward_shapes, one_core, take_turns
 from alice.model import Alice
 from alice.model.flops import forward_flops
 from alice.training.presets import model_config
@@ -33,4 +30,4 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
         times = take_turns({"products": products, "solving": solve}, rounds=3 if quick else 7)
     pairs = sum(ids.numel() * ids.shape[1] for ids in given)
     work = forward_flops(model.config, sum(ids.numel() for ids in given), pairs) / flops(shapes)
-    yield compared(f"{count:,} texts, preset small", times, "products", "solving", factor=work)
+    yield compare(f"{count:,} texts, preset small", times, "products", "solving", factor=work)

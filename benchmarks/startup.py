@@ -1,11 +1,10 @@
-"""How long a user waits for the help: against an interpreter that does nothing."""
+"""The time that `alice-interp --help` takes, compared with an interpreter that does nothing."""
 
 import subprocess
 import sys
 from collections.abc import Iterator
 
-from alice.bench.ratio import Ratio
-from alice.bench.timing import compared, take_turns
+from alice.bench.measuring import Ratio, compare, take_turns
 from alice.errors import AliceError
 
 HELP = ["-m", "alice.cli", "--help"]
@@ -13,12 +12,14 @@ LOADED = "import sys; from alice.cli import main\ntry: main(['--help'])\nexcept 
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Compare two programs, started by turns."""
+    """Start both programs in turns."""
     contestants = {"help": lambda: _run(HELP), "nothing": lambda: _run(["-c", "pass"])}
     times = take_turns(contestants, rounds=5 if quick else 20)
     if "torch" in _run(["-c", LOADED]).split():
-        raise AliceError("alice-interp --help imports torch; find out which module does, before any time is measured")
-    yield compared("alice-interp --help", times, "help", "nothing", note="torch not imported")
+        raise AliceError(
+            "alice-interp --help imports torch; find the module that does and import torch inside a function"
+        )
+    yield compare("alice-interp --help", times, "help", "nothing", note="torch not imported")
 
 
 def _run(arguments: list[str]) -> str:

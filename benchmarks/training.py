@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from alice.bench.products import Products, flops, training_shapes
-from alice.bench.ratio import Ratio
-from alice.bench.texts import batches
-from alice.bench.timing import compared, one_core, take_turns
+from alice.bench.measuring import Products, Ratio, batches, compare, flops, one_core, take_turns, training_shapes
 from alice.model import Alice
 from alice.model.flops import training_flops
 from alice.text.batches import Batch, BatchLimit
@@ -40,4 +37,4 @@ def _share(preset: str, batch: Batch, *, rounds: int, padding: float) -> Ratio:
         times = take_turns({"products": Products(shapes), "step": step}, rounds=rounds)
     work = training_flops(config, tokens, tokens * length) / flops(shapes)
     note = f"{len(batch)} texts of {length} characters; {100 * padding:.1f} % padding over all batches"
-    return compared(f"preset {preset}", times, "products", "step", factor=work, note=note)
+    return compare(f"preset {preset}", times, "products", "step", factor=work, note=note)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from alice.bench.suite import BENCHMARKS, find
+from alice.bench.suite import BENCHMARKS, Bench, find
 from alice.cli.options import out_option
 from alice.cli.progress import track
 from alice.cli.run import say_done
@@ -28,7 +28,6 @@ def bench(names: tuple[str, ...], quick: bool, as_json: bool, out: Path) -> None
 
     NAMES choose some of the benchmarks. Without any, all of them run, which takes some minutes on an idle machine.
     """
-    from alice.bench.analysis import Bench
     from alice.plugins import RunContext
     from alice.plugins.runner import run_analysis
 
