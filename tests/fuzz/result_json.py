@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from fuzz.pieces import Dice, Finding, new_folder
 
 from alice.errors import AliceError
-from alice.reports import Figure, Result, Table, archive
+from alice.reports import Figure, Metric, Result, Table, archive
 from alice.reports.encoding import encode
 from alice.reports.html import render_report
 from alice.reports.thumbnail import sketch
@@ -26,9 +26,15 @@ RESULT = Result(
     "Title",
     "Words.\n\nMore.",
     ["Beware."],
-    {"error": 0.25, "none": float("nan"), "name": "tiny", "good": True},
-    "error",
-    {"texts": Table(["layer", "text"], [[0, "abc"], [1, None]], "Texts.", ["text"])},
+    [
+        Metric("ser", 0.25, 0.1, unit="%", model="base", label="symbol error rate"),
+        Metric("ser", 0.5, interval=(0.1, 0.9), model="tiny"),
+        Metric("none", float("nan")),
+        Metric("name", "tiny"),
+        Metric("good", True),
+    ],
+    "ser",
+    {"texts": Table(["layer", "text"], [[0, "abc"], [1, None]], "Texts.", {"text": "a text"}, ["text"])},
     {"all": Figure(go.Figure(TRACES, {"xaxis": {"title": {"text": "x"}}} | PLAIN), "Three.", Table(["x"], [[1.5]]))},
 )
 PROVENANCE = {"analysis": "early-exit", "checkpoint": {"name": "tiny"}, "options": {"n": [1, None]}, "time": "2026-01"}
@@ -58,4 +64,4 @@ def try_input(data: bytes) -> None:
     if shown:
         render_report(run)
         for figure in run.result.figures.values():
-            sketch(figure.figure)
+            sketch(figure.json)

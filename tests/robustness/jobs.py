@@ -18,11 +18,9 @@ from trainings import carry_out, small_training
 
 from alice.plugins.conformance import tiny_context, tiny_model
 from alice.plugins.runner import run_analysis
-from alice.reports import Result
-from alice.reports.archive import read_report
+from alice.reports import Metric, Report, Result, read_report
 from alice.reports.gallery import write_gallery
 from alice.reports.html import write_report
-from alice.reports.publish import publish
 from alice.training.folder import Training
 
 CACHE, RUNS, TRAINING, CORPUS = "cache", "runs", "training", "texts.txt"
@@ -45,7 +43,7 @@ class Lengths:
 
 def _result(sums):
     figure = go.Figure(go.Scatter(y=sums))
-    return Result("Lengths", metrics={"batches": len(sums)}, arrays={"sums": sums}, figures={"sums": figure})
+    return Result("Lengths", metrics=[Metric("batches", len(sums))], arrays={"sums": sums}, figures={"sums": figure})
 
 
 def train(place: Path) -> None:
@@ -65,7 +63,7 @@ def analyse(place: Path) -> None:
 
 
 def gallery(place: Path) -> None:
-    """Write the reports of all runs anew, and the gallery over them."""
+    """Write the pages of all reports again, and the gallery."""
     for folder in sorted((place / RUNS).glob("lengths-*")):
         write_report(read_report(folder))
     write_gallery(place / RUNS)
@@ -74,8 +72,7 @@ def gallery(place: Path) -> None:
 def _warm_up() -> None:
     """Load what drawing a page loads when first wanted."""
     with TemporaryDirectory() as folder:
-        write_report(publish(Path(folder) / "page", _result(np.zeros(1)), {}))
-        read_report(Path(folder) / "page")
+        read_report(Report(_result(np.zeros(1)), {}).save(folder).stored_in)
 
 
 _warm_up()

@@ -7,9 +7,9 @@ import pytest
 
 from alice.errors import AliceError
 from alice.files import atomic_write, draft_folder, held, remove_drafts
-from alice.reports import Result
-from alice.reports.archive import read_report, write_result
-from alice.reports.publish import publish
+from alice.reports import Report, Result, read_report
+from alice.reports.archive import write_result
+from alice.reports.gallery import write_gallery
 
 
 def names(folder):
@@ -21,19 +21,20 @@ def test_a_whole_result_that_had_no_name_yet_gets_it_and_half_of_one_goes(tmp_pa
         (tmp_path / draft).mkdir()
         write_result(tmp_path / draft, Result("Found"), {})
     (tmp_path / ".half.0a1b2c3d.tmp" / "result.json").unlink()
-    publish(tmp_path / "new", Result("New"), {})
-    assert names(tmp_path) == ["index.html", "new", "plotly.min.js", "whole"]
-    assert read_report(tmp_path / "whole").result.title == "Found"
-    assert "whole" in (tmp_path / "index.html").read_text()
+    new = Report(Result("New"), {}).save(tmp_path).folder.name
+    assert names(tmp_path) == ["entries.js", "index.html", "plotly.min.js", new, "whole"]
+    assert read_report(tmp_path / "whole").title == "Found"
+    assert (tmp_path / "whole" / "report.html").is_file()
+    assert "whole" in (tmp_path / "entries.js").read_text()
 
 
-def test_half_a_page_of_an_earlier_run_goes(tmp_path):
-    run = publish(tmp_path / "one", Result("One"), {})
-    (run.folder / ".report.html.0a1b2c3d.tmp").touch()
-    (tmp_path / ".index.html.0a1b2c3d.tmp").touch()
-    publish(tmp_path / "two", Result("Two"), {})
-    assert names(tmp_path) == ["index.html", "one", "plotly.min.js", "two"]
-    assert names(run.folder) == ["arrays.npz", "report.html", "result.json"]
+def test_half_a_page_goes_with_the_next_update_of_the_gallery(tmp_path):
+    folder = Report(Result("One"), {}).save(tmp_path).folder
+    (folder / ".report.html.0a1b2c3d.tmp").touch()
+    (tmp_path / ".entries.js.0a1b2c3d.tmp").touch()
+    write_gallery(tmp_path)
+    assert names(tmp_path) == ["entries.js", "index.html", "plotly.min.js", folder.name]
+    assert names(folder) == ["arrays.npz", "entry.json", "report.html", "result.json"]
 
 
 def test_what_somebody_is_writing_stays(tmp_path):
@@ -88,9 +89,9 @@ def test_on_a_disk_without_locks_everything_can_be_written_and_nothing_is_taken_
     with atomic_write(tmp_path / "file") as file:
         file.write("whole")
     with held(tmp_path):
-        publish(tmp_path / "run", Result("Mine"), {})
-    assert read_report(tmp_path / "run").result.title == "Mine"
-    assert names(tmp_path) == [".file.0a1b2c3d.tmp", "file", "index.html", "plotly.min.js", "run"]
+        folder = Report(Result("Mine"), {}).save(tmp_path).folder
+    assert read_report(folder).title == "Mine"
+    assert names(tmp_path) == [".file.0a1b2c3d.tmp", "entries.js", "file", "index.html", "plotly.min.js", folder.name]
 
 
 def test_a_folder_that_vanishes_meanwhile_is_one_sentence(tmp_path):

@@ -20,7 +20,7 @@ def whole_runs(place):
     """Return the names of the runs, all of which must be whole."""
     folders = [path for path in (place / RUNS).iterdir() if path.is_dir() and not path.name.startswith(".")]
     results = [read_report(folder).result for folder in folders]
-    assert all(result.metrics["batches"] == len(result.arrays["sums"]) > 1 for result in results)
+    assert all(result.metric("batches").value == len(result.arrays["sums"]) > 1 for result in results)
     return {folder.name for folder in folders}
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from alice.cli import main
 from alice.errors import AliceError
-from alice.reports import archive, array_file
+from alice.reports import archive, encoding
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILES = [
@@ -146,7 +146,7 @@ def test_a_payload_in_a_checkpoint_is_one_line_on_the_command_line_and_does_not_
     torch.save(whole, tmp_path / "evil.pt", _use_new_zipfile_serialization=new_format)
     done = CliRunner().invoke(main, ["ckpt", "import", str(tmp_path / "evil.pt"), "--out", str(tmp_path / "out")])
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "can run code, so it is refused" in done.stderr
+    assert "could execute code, so it is refused" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "out").exists()
@@ -160,7 +160,7 @@ def test_a_payload_in_the_place_of_weights_does_not_run(tmp_path):
 
     tiny("base").save_pretrained(tmp_path / "ckpt")
     torch.save(Payload(tmp_path / "ran"), tmp_path / "ckpt" / "model.safetensors")
-    with pytest.raises(AliceError, match="no safetensors file"):
+    with pytest.raises(AliceError, match="not a safetensors file"):
         Alice.from_pretrained(tmp_path / "ckpt")
     assert not (tmp_path / "ran").exists()
 
@@ -168,8 +168,8 @@ def test_a_payload_in_the_place_of_weights_does_not_run(tmp_path):
 def test_objects_among_the_arrays_of_a_run_do_not_run(tmp_path):
     np.savez(tmp_path / "arrays.npz", odd=np.array([Payload(tmp_path / "ran")], dtype=object))
     content = (tmp_path / archive.ARRAYS).read_bytes()
-    with pytest.raises(AliceError, match="no file of plain arrays"):
-        array_file.read(tmp_path / archive.ARRAYS, archive.hashlib.sha256(content).hexdigest())
+    with pytest.raises(AliceError, match="not a file of plain arrays"):
+        encoding.read_arrays(tmp_path / archive.ARRAYS, archive.hashlib.sha256(content).hexdigest())
     assert not (tmp_path / "ran").exists()
     np.load(tmp_path / "arrays.npz", allow_pickle=True)["odd"]
     assert (tmp_path / "ran").exists()  # the payload works, where it is let

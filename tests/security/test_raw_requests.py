@@ -7,8 +7,7 @@ import socket
 
 import pytest
 
-from alice.reports import Result
-from alice.reports.publish import publish
+from alice.reports import Report, Result
 from alice.reports.server import serving
 
 SECRET = b"the secret of another folder"
@@ -17,7 +16,7 @@ SECRET = b"the secret of another folder"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     place = tmp_path_factory.mktemp("view")
-    publish(place / "runs" / "one", Result("A run"), {})
+    Report(Result("A run"), {}).save(place / "runs").folder.rename(place / "runs" / "one")
     (place / "secret.json").write_bytes(SECRET)
     (place / "runs-and-more").mkdir()
     (place / "runs-and-more" / "secret.json").write_bytes(SECRET)

@@ -9,7 +9,7 @@ from alice.plugins.builtin.early_exit.measure import Measured
 from alice.plugins.builtin.traces import Ints, Trace
 from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
-from alice.reports.key_matrix import Marks, key_matrix
+from alice.reports.maps import Marks, key_matrix
 from alice.reports.theme import template
 from alice.solving.solution import NO_SYMBOL
 from alice.text.alphabet import LETTERS

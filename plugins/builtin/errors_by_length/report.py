@@ -10,8 +10,7 @@ from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameText
 from alice.plugins.builtin.traces import Ints
 from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
-from alice.reports.figures import bars
-from alice.reports.stacked import stacked_shares
+from alice.reports.figures import bars, stacked_shares
 from alice.solving.evaluate import ErrorTable
 from alice.statistics import Estimate
 

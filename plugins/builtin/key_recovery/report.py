@@ -11,7 +11,7 @@ from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Measured,
 from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
-from alice.reports.key_matrix import Marks, key_matrix
+from alice.reports.maps import Marks, key_matrix
 from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Estimate, Floats, bayesian_bootstrap, blank_nan
 from alice.text.alphabet import LETTERS
