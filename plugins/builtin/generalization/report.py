@@ -78,8 +78,8 @@ def _summary(pools: Sequence[Pool], reached: Sequence[Pool], threshold: float) -
         f"At the end: {'; '.join(ends) or 'nothing was measured yet'}. {verdict}\n\n"
         f"In the paper generalization emerges between {paper.LARGEST_POOL_THAT_FAILS:,} and "
         f"{paper.SMALLEST_POOL_THAT_GENERALIZES:,} keys, for its model of 85M parameters after "
-        f"{paper.GENERALIZATION_STEPS:,} steps. Every pool reaches a low training loss, and those that fail do so much "
-        "sooner."
+        f"{paper.GENERALIZATION_STEPS:,} steps. Every pool reaches a low training loss, and those that fail reach it "
+        "much sooner."
     )
 
 
