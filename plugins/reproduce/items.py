@@ -186,8 +186,8 @@ def speeds(found: Finding) -> Rows:
     for name, how in (("batched", "batches, 1 core"), ("single", "one text, 1 core")):
         for metric in _named(found, f"letters-per-second-{name}"):
             theirs = printed.get(variants.get(metric.model, ""))
-            told = f"{theirs.letters_per_second:,.0f}, 85M, {theirs.hardware}" if theirs else ""
-            yield Row(f"letters/s of {metric.model}, {how}", told, _three_digits(metric))
+            printed_speed = f"{theirs.letters_per_second:,.0f}, 85M, {theirs.hardware}" if theirs else ""
+            yield Row(f"letters/s of {metric.model}, {how}", printed_speed, _three_digits(metric))
     for metric in _named(found, "letters-per-second-same-texts"):
         if metric.model not in variants:
             yield Row(f"letters/s of {metric.model}", "", _three_digits(metric))

@@ -109,7 +109,7 @@ def test_the_layer_of_the_largest_gain_rises_where_it_was_planted_to():
 
 
 def test_ties_share_their_rank_and_a_constant_is_no_order():
-    # Ranks 1, 2.5, 2.5, 4 beside 1, 2, 3, 4.
+    # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4.
     assert rank_correlation(np.array([1, 5, 5, 9])) == pytest.approx(4.5 / sqrt(5 * 4.5))
     assert rank_correlation(np.array([4, 4, 4])) == 0
     assert rank_correlation(np.array([4])) == 0
