@@ -38,17 +38,21 @@ def solve(
 ) -> "Solution": ...
 @overload
 def solve(
-    texts: Iterable[str], *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
+    texts: list[str] | tuple[str, ...], *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
 ) -> "list[Solution]": ...
 def solve(
-    texts: str | Iterable[str], *, model: "Checkpoint" = "base", layers: bool = False, device: "Device | None" = None
+    texts: str | list[str] | tuple[str, ...],
+    *,
+    model: "Checkpoint" = "base",
+    layers: bool = False,
+    device: "Device | None" = None,
 ) -> "Solution | list[Solution]":
-    """Solve a cryptogram, or several at once.
+    """Solve a cryptogram, or a list of them.
 
     A text that cannot be solved comes back unchanged, with an empty key and a note that says why.
 
     Args:
-        texts: one text, or several.
+        texts: one text, or a list.
         model: a loaded model, or the checkpoint to load it from.
         layers: whether to record the answer of every layer.
         device: where to load the model; the accelerator if there is one.
