@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from alice.plugins.builtin.borg.transcription import Style, Transcription, align, read_plain, read_transcription
 from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
+from alice.solving.relabelling import Readings, read_relabelled, relabellings
 from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Floats
 from alice.text.alphabet import PAD, Alphabet
-from alice.text.relabelling import Readings, read_relabelled, relabellings
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from alice.errors import AliceError
 from alice.plugins.builtin.example_options import no_example
 from alice.plugins.builtin.traces import Ints, text_batch
 from alice.plugins.context import RunContext
+from alice.solving.relabelling import Readings, read_relabelled, relabellings
 from alice.solving.solution import read
 from alice.statistics import Floats
 from alice.text.alphabet import Alphabet
 from alice.text.formats import read_lines
-from alice.text.relabelling import Readings, read_relabelled, relabellings
 
 Text = tuple[int, Ints, Ints | None]
 """Number, ciphertext and, if it is known, plaintext."""

@@ -10,9 +10,9 @@ from alice.plugins.builtin.relabelling.measure import Changes, Example
 from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
+from alice.solving.relabelling import Readings
 from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Estimate, Floats, bayesian_bootstrap
-from alice.text.relabelling import Readings
 
 ALL = "all"
 MOST = 10

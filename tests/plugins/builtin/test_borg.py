@@ -11,8 +11,8 @@ from alice.plugins import RunContext
 from alice.plugins.builtin.borg import Borg
 from alice.plugins.builtin.borg.report import lines
 from alice.plugins.reproduce import paper
+from alice.solving.relabelling import relabellings
 from alice.text.alphabet import LETTERS
-from alice.text.relabelling import relabellings
 
 
 @pytest.fixture

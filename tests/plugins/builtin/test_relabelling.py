@@ -7,8 +7,8 @@ from handmade import leave_letters_alone, reader
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.relabelling import Relabelling
+from alice.solving.relabelling import relabellings
 from alice.text.alphabet import LETTERS
-from alice.text.relabelling import relabellings
 
 TEXTS = ["EEEA", "ABBA EVE", "EA" * 70]
 

@@ -6,8 +6,8 @@ from handmade import reader
 from tiny import tiny
 
 from alice.metrics import error_rates
+from alice.solving.relabelling import Readings, read_relabelled, relabellings
 from alice.text.alphabet import ENGLISH, LETTERS
-from alice.text.relabelling import Readings, read_relabelled, relabellings
 
 
 def ids(text):
@@ -48,7 +48,7 @@ def test_a_model_that_reads_names_answers_the_relabelled_text():
 def test_relabellings_in_batches_are_read_as_one_by_one(variant, monkeypatch):
     model, text = tiny(variant), ids("THE QUICK BROWN FOX.")
     keys = relabellings(7, seed=1)
-    monkeypatch.setattr("alice.text.relabelling.TOKENS", 3 * len(text))
+    monkeypatch.setattr("alice.solving.relabelling.TOKENS", 3 * len(text))
     found = read_relabelled(model, text, keys)
     single = [read_relabelled(model, text, keys[number : number + 1]) for number in range(7)]
     assert (found.answers == np.concatenate([one.answers for one in single])).all()
