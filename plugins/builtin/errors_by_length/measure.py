@@ -60,8 +60,7 @@ def score_models(ctx: RunContext) -> list[ModelErrors]:
     """Score each model of a context over its texts."""
     rng, found = ctx.rng, []
     for one in ctx.each:
-        batches = ctx.progress(one.batches, f"Reading with {one.checkpoint}")
-        scores = score(one.model, (batch.to("cpu") for batch in batches))
+        scores = score(one.model, ctx.progress(one.batches, f"Reading with {one.checkpoint}"))
         parts = {name: part for name, part in scores.parts().items() if part.any()}
         solved = {
             name: bayesian_bootstrap(100.0 * (count_errors(scores)[part] == 0), rng) for name, part in parts.items()

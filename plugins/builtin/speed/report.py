@@ -165,8 +165,7 @@ def _metrics(timings: Sequence[Timing], compared: Comparison | None) -> list[Met
         if not found.single and (share := share_of(found)) is not None:
             metrics.append(Metric("assignment-share", share, model=model, label="share of time in the assignment"))
     for one in compared.solved if compared is not None else ():
-        texts = "first text" if len(one.errors) == 1 else f"first {len(one.errors)} texts"
-        label = f"speed on the {texts}, one by one, 1 core"
+        label = "speed on the same texts, one by one, 1 core"
         metrics.append(
             Metric("letters-per-second-same-texts", one.speed, unit="letters/s", model=one.solver, label=label)
         )
