@@ -214,7 +214,7 @@ def _held_bytes() -> int:
 
 
 def _with_subclasses(cls: type) -> set[type]:
-    return {cls}.union(*(_with_subclasses(subclass) for subclass in cls.__subclasses__()))
+    return {cls}.union(*map(_with_subclasses, cls.__subclasses__()))
 
 
 def _demand(kept: bool, otherwise: str) -> None:

@@ -19,7 +19,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -94,14 +94,14 @@ class StoredActivations:
         key = sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()[:32]
         root = stores_folder()
         self.folder = root / key
-        self._space = Space(
-            root, f"{len(texts.encoded)} texts at {len(source.names)} hook points", self._hook_folders()
-        )
+        own = {self.folder / name for name in source.names}
+        self._space = Space(root, own, f"{len(texts.encoded)} texts at {len(source.names)} hook points")
         self._known: set[Path] = set()  # shards that this object has written or verified
-        self._trusted: set[str] = set()  # hooks of which a stored batch was recomputed
-        for folder in set(self._hook_folders()).intersection(_folders_in(self.folder)):
+        self._trusted: set[str] = set()  # hooks of which a recomputed batch agreed with the stored one
+        for folder in own.intersection(_folders_in(self.folder)):
             remove_drafts(folder)
-            os.utime(folder)
+            with suppress(FileNotFoundError):  # it is being deleted
+                os.utime(folder)
 
     def __len__(self) -> int:
         return len(self.batches)
@@ -113,26 +113,24 @@ class StoredActivations:
         batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
         found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}
-        missing = [name for name in names if name not in found]
-        untested = [
-            name for name in found if name not in self._trusted and self._shard(name, number) not in self._known
-        ]
-        computed = self._compute([*untested, *missing], batch) if untested or missing else {}
-        for name in untested:
-            if not _agree(found[name], computed[name]):
-                remove_hook(self.folder / name)
-                missing.append(name)
-        self._trusted.update(untested)
-        for name in missing:
-            found[name] = computed[name]
-            self._write(name, number, computed[name])
-        self._known.update(self._shard(name, number) for name in names)
+        shards = {name: self._shard(name, number) for name in names}
+        untested = [name for name in found if name not in self._trusted and shards[name] not in self._known]
+        if wanted := [name for name in names if name not in found or name in untested]:
+            for name, tensor in self._compute(wanted, batch).items():
+                if name in untested and _agree(found[name], tensor):
+                    self._trusted.add(name)
+                    continue
+                if name in untested:
+                    remove_hook(self.folder / name)
+                found[name] = tensor
+                self._write(shards[name], name, tensor)
+        self._known.update(shard for shard in shards.values() if shard.exists())
         device = batch.cipher_ids.device
-        return batch, ActivationCache({name: found[name].to(device) for name in names}, self.source.model)
+        return batch, ActivationCache({name: found[name].to(device) for name in names}, self.named.model)
 
     def _refuse_hooks(self) -> None:
         """Refuse a hooked model: what it computes now does not belong to its checkpoint."""
-        if hooked := hooks_on(self.source.model):
+        if hooked := hooks_on(self.named.model):
             raise AliceError(
                 f"{self.named.name} has a hook on {hooked[0]}, so its activations cannot be stored; "
                 "remove the hook, or use ctx.activations"
@@ -145,16 +143,15 @@ class StoredActivations:
                 f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
                 "stored; open the changed model with RunContext.open, or use ctx.activations"
             )
-        model, found = self.source.model, {}
+        model = self.named.model
+        found: dict[str, Tensor] = {}
         with torch.autocast(model.cfg.device.type, enabled=False):
             for kind, together in _passes(names):
-                with model.hooks([(_ends_with(kind), _listen)] if kind else []):
+                alike = [(name, _listen) for name in model.hook_dict if kind and name.endswith(kind)]
+                with model.hooks(alike):
                     _, _, cache = run_batch(model, batch, together)
                 found |= {name: cache[name].cpu().clone(memory_format=torch.contiguous_format) for name in together}
         return found
-
-    def _hook_folders(self) -> list[Path]:
-        return [self.folder / name for name in self.source.names]
 
     def _shard(self, name: str, number: int) -> Path:
         return self.folder / name / f"{number:06}.safetensors"
@@ -171,20 +168,18 @@ class StoredActivations:
             return None
         return tensor if intact and len(tensor) == len(batch) else None
 
-    def _write(self, name: str, number: int, tensor: Tensor) -> None:
-        """Write a shard; if the store is being deleted, leave it unwritten."""
-        shard = self._shard(name, number)
+    def _write(self, shard: Path, name: str, tensor: Tensor) -> None:
+        """Write a shard; if the store is deleted at the same time, leave it unwritten."""
         self._space.reserve(tensor.nbytes)
-        try:
+        with suppress(FileNotFoundError):
             for folder in (self.folder.parent, self.folder, shard.parent):
                 make_folder(folder)
+        try:
             if not (self.folder / ABOUT).exists():
                 with atomic_write(self.folder / ABOUT) as file:
                     json.dump(self._about, file, indent=2)
             write_tensors(shard, {name: tensor}, {_CHECKSUM: _checksum(name, tensor)})
-        except FileNotFoundError:
-            return
-        except AliceError:
+        except (FileNotFoundError, AliceError):
             if shard.parent.exists():
                 raise
 
@@ -192,9 +187,9 @@ class StoredActivations:
 class Space:
     """Makes room for the hooks of one request, within the limit of all stores."""
 
-    def __init__(self, root: Path, request: str, own: list[Path]) -> None:
-        """Watch the stores below `root` for a request, whose folders `own` are never evicted."""
-        self._root, self._request, self._own = root, request, set(own)
+    def __init__(self, root: Path, own: set[Path], request: str) -> None:
+        """Watch the stores below `root` for a request, whose own folders are never evicted."""
+        self._root, self._own, self._request = root, own, request
         self._total: int | None = None
 
     def reserve(self, size: int) -> None:
@@ -248,9 +243,8 @@ def stored_hooks(root: Path) -> Iterator[StoredHook]:
     for store in filter(_is_store, _folders_in(root)):
         for folder in _folders_in(store):
             with suppress(FileNotFoundError):  # another process evicts at the same time
-                yield StoredHook(
-                    folder, sum(entry.stat().st_size for entry in _shards_in(folder)), folder.stat().st_mtime
-                )
+                size = sum(entry.stat().st_size for entry in _shards_in(folder))
+                yield StoredHook(folder, size, folder.stat().st_mtime)
 
 
 def remove_hook(folder: Path) -> None:
@@ -269,11 +263,11 @@ def remove_hook(folder: Path) -> None:
 
 def stores_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
-    given = environ.get(FOLDER_VARIABLE)
-    if given:
-        with suppress(RuntimeError):  # an unknown `~user` is not expanded
-            given = str(Path(given).expanduser())
-        return make_folder(Path(given) / "activations")
+    if given := environ.get(FOLDER_VARIABLE):
+        folder = Path(given)
+        with suppress(RuntimeError):  # an unknown `~user` is left as it is
+            folder = folder.expanduser()
+        return make_folder(folder / "activations")
     try:
         return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
     except (RuntimeError, AliceError):  # no home, or one that we cannot use
@@ -315,7 +309,7 @@ def _temporary_folder() -> Path:
     return folder
 
 
-def _unusable(folder: Path, reason: str) -> AliceError:
+def _unusable(folder: Path, reason: str | None) -> AliceError:
     return AliceError(
         f"cannot keep activations in {folder} ({reason}); set {FOLDER_VARIABLE} to a folder that only you can write to"
     )
@@ -381,10 +375,6 @@ def _passes(names: list[str]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     kinds = {name: next((kind for kind in _SEPARATE if name.endswith(kind)), ()) for name in names}
     for kind in dict.fromkeys(kinds.values()):
         yield kind, [name for name in names if kinds[name] == kind]
-
-
-def _ends_with(kind: tuple[str, ...]) -> Callable[[str], bool]:
-    return lambda name: name.endswith(kind)
 
 
 def _listen(value: Tensor, hook: object) -> None:
