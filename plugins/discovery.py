@@ -1,11 +1,12 @@
 """Where plugins are found: installed with an entry point, in a folder, or in a file that the user names."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -41,7 +42,7 @@ def find_candidates(environ: Mapping[str, str] | None, files: Iterable[Path]) ->
     if environ is not None:
         found = [*_installed(), *_in_folder(environ.get(FOLDER_VARIABLE, ""))]
         yield from _limited(found, environ.get(LIMIT_VARIABLE))
-    for file in files:
+    for file in {os.path.realpath(file): file for file in files}.values():  # the same file may be given twice
         yield _from_file(file, "file")
 
 
@@ -58,8 +59,19 @@ def _limited(found: list[Candidate], limit: str | None) -> Iterator[Candidate]:
 
 
 def _installed() -> Iterator[Candidate]:
-    for entry in sorted(entry_points(group=PROJECT), key=lambda entry: entry.name):
+    for entry in sorted(_entry_points(), key=lambda entry: entry.name):
         yield _from_entry_point(entry)
+
+
+def _entry_points() -> list[EntryPoint]:
+    try:
+        return list(entry_points(group=PROJECT))
+    except Exception:  # some other distribution has a broken entry_points.txt; leave that one out
+        found: list[EntryPoint] = []
+        for distribution in distributions():
+            with suppress(Exception):
+                found += distribution.entry_points.select(group=PROJECT)
+        return found
 
 
 def _from_entry_point(entry: EntryPoint) -> Candidate:
@@ -76,13 +88,13 @@ def _in_folder(folder: str) -> Iterator[Candidate]:
     path = Path(folder)
     with suppress(RuntimeError):  # unknown `~user`: reported below as not a folder
         path = path.expanduser()
-    if not path.is_dir():
-        load = _refusing(f"{FOLDER_VARIABLE} names {folder}, which is not a folder")
+    try:
+        files = sorted(file for file in path.iterdir() if file.suffix == ".py" and file.name[0] not in "_.")
+    except OSError as error:
+        load = _refusing(f"{FOLDER_VARIABLE} names {folder}, which is not a readable folder ({error.strerror})")
         yield Candidate(path.name or folder, "", "folder", str(path), load)
         return
-    yield from (
-        _from_file(file, "folder") for file in sorted(path.glob("*.py")) if not file.name.startswith(("_", "."))
-    )
+    yield from (_from_file(file, "folder") for file in files)
 
 
 def _from_file(file: Path, origin: Literal["folder", "file"]) -> Candidate:

@@ -6,6 +6,7 @@ import pytest
 from workbench import write_plugin
 
 from alice.errors import AliceError
+from alice.plugins import discovery
 from alice.plugins.manager import BUILTIN, build
 
 NOTHING = {"ALICE_INTERP_LOAD_PLUGINS": ""}
@@ -77,12 +78,46 @@ def test_the_files_of_a_folder_are_loaded_but_not_the_private_ones(tmp_path):
 
 def test_a_missing_folder_is_reported(tmp_path):
     (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path / "nowhere")}).broken
-    assert "which is not a folder" in plugin.error
+    assert "which is not a readable folder (No such file or directory)" in plugin.error
+
+
+@pytest.mark.parametrize("folder", ["x" * 5000, "file"])
+def test_a_folder_that_the_system_refuses_is_reported(tmp_path, folder):
+    (tmp_path / "file").write_text("")
+    (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path / folder)}).broken
+    assert "which is not a readable folder" in plugin.error
+
+
+def test_an_unreadable_folder_is_reported(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(discovery.os, "listdir", refuse)
+    (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": str(tmp_path)}).broken
+    assert plugin.error.endswith("which is not a readable folder (Permission denied)")
+
+
+def test_the_same_file_given_twice_is_one_plugin(tmp_path):
+    file = write_plugin(tmp_path / "mine.py")
+    (tmp_path / "link.py").symlink_to(file)
+    plugins = load(file, file, tmp_path / "link.py")
+    assert "count" in plugins.analyses
+    assert not plugins.broken
+
+
+@pytest.mark.parametrize("content", [b"[alice_interp]\nno equals sign\n", b"[console_scripts]\n\xff = x\n"])
+def test_a_broken_distribution_leaves_the_others_alone(site, content):
+    install(site, "installed_fine", analysis('"""Fine."""\nname = "fine"\ndef run(self, ctx): ...'))
+    info = site / "other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_bytes(content)
+    assert "fine" in build(environ={"ALICE_INTERP_LOAD_PLUGINS": "installed_fine"}).analyses
 
 
 def test_a_folder_of_an_unknown_user_is_reported():
     (plugin,) = build(environ={"ALICE_INTERP_PLUGINS": "~nosuch/x"}).broken
-    assert "names ~nosuch/x, which is not a folder" in plugin.error
+    assert "names ~nosuch/x, which is not a readable folder" in plugin.error
 
 
 def test_an_installed_plugin_without_metadata_is_reported(site):
