@@ -1,9 +1,9 @@
 """The gallery of a folder of reports: what each is, on which model, when, its headline metric and a thumbnail.
 
 Every report keeps its own `entry.json` and `thumbnail.svg`. `index.html` is the same for all galleries; it loads
-`entries.js`, which has a line for each report. Publishing appends one line, so it costs the same whatever the number of
-reports. `write_gallery` writes `entries.js` again from the entries of the folders: deleted reports vanish, copied ones
-appear.
+`entries.js`, which has a line for each report. Publishing appends one line, so its cost does not depend on the number
+of reports. `write_gallery` writes `entries.js` again from the entries of the folders: deleted reports vanish, copied
+ones appear.
 """
 
 import errno
@@ -135,7 +135,7 @@ def is_gallery(path: Path) -> bool:
 
 
 def render_index() -> str:
-    """Return the page that shows whatever `entries.js` lists."""
+    """Return the page that shows the reports in `entries.js`."""
     nonce = secrets.token_hex(16)  # the author of a result cannot predict it
     return page.render(
         "gallery.html",
@@ -175,7 +175,7 @@ def _is_training(folder: Path) -> bool:
 def _listed(folder: Path, *, write: bool) -> Listed:
     try:
         entry = _entry(folder, write=write)
-    except Exception as error:  # whatever a damaged folder provokes, the others must still be shown
+    except Exception as error:  # a damaged folder can raise anything, and the others must still be shown
         entry = one_line(error)[:LONGEST_FIELD]
     return Listed(folder.name, problem=entry) if isinstance(entry, str) else Listed(folder.name, entry)
 
@@ -185,7 +185,8 @@ def _entry(folder: Path, *, write: bool) -> Entry | str:
     result = folder / RESULT
     if not result.is_file():
         return f"it has no {RESULT}: it is incomplete or not a report"
-    if not result.resolve().is_relative_to(folder.parent.resolve()):
+    linked = folder.is_symlink() or result.is_symlink()
+    if linked and not result.resolve().is_relative_to(folder.parent.resolve()):
         return "it is a link out of this folder; copy the report itself"
     if write:
         remove_drafts(folder)

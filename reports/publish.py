@@ -41,7 +41,7 @@ def publish(report: Report, out: Path | str, *, standalone: bool = False) -> Rep
         stored = _store(draft, report)
         try:
             _write_pages(stored, standalone=standalone)
-        except Exception as error:  # whatever a figure provokes, the result is kept
+        except Exception as error:  # drawing can raise anything, and the result must be kept
             failure = error
         finally:
             stored = replace(stored, folder=_give_name(draft, folder))

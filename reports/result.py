@@ -1,7 +1,7 @@
 """What an analysis found, as data: metrics, tables, figures and arrays under stable names, with labels to show.
 
-Programs read names; people read labels. Everything is checked and copied on construction, so that whatever an analysis
-returns can be stored and drawn. Numpy and Plotly only.
+Programs read names; people read labels. Everything is checked and copied on construction, so that every result can
+be stored and drawn. Numpy and Plotly only.
 """
 
 import math
@@ -29,7 +29,7 @@ class Metric:
     """One number, text or yes/no of a result, with its uncertainty, its unit and the model it belongs to."""
 
     name: str
-    """Stable machine name such as `ser`, the same whatever the number of models."""
+    """Stable machine name such as `ser`, the same for one model and for several."""
     value: Scalar
     """A number, a text or a truth value."""
     error: float | None = None

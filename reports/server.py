@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             found = answer(self.server.folder, self.path)
-        except Exception:  # whatever a stranger's folder provokes, the browser gets an answer
+        except Exception:  # a stranger's folder can raise anything, and the browser needs an answer
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, BROKEN.encode())
             return
         if found is None:
@@ -214,7 +214,7 @@ def answer(folder: Path, target: str) -> tuple[str, bytes | Path] | None:
 
 
 def locate(folder: Path, target: str) -> Path | None:
-    """Return the file below `folder` that a request names, or None if there is none or it may not be served."""
+    """Return the file below `folder` that a request names, or None if it does not exist or may not be served."""
     asked = _asked(target)
     if asked is None:
         return None

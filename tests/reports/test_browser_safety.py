@@ -1,4 +1,4 @@
-"""Whatever stands in a result, nothing of it runs: tried in a real browser."""
+"""No text of a result runs as a script, tried in a real browser."""
 
 import time
 

@@ -18,7 +18,7 @@ def test_a_newer_plotly_replaces_an_older_script(tmp_path, present, replaced):
     assert ((tmp_path / plotly_script.FILE).read_bytes() != present) is replaced
 
 
-def test_a_truncated_script_of_the_same_version_is_mended(tmp_path):
+def test_a_truncated_script_of_the_same_version_is_replaced(tmp_path):
     whole = plotly_script.source().encode()
     (tmp_path / plotly_script.FILE).write_bytes(whole[:5000])
     plotly_script.place(tmp_path)

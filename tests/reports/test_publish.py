@@ -1,4 +1,4 @@
-"""A computed result is kept, whatever fails afterwards."""
+"""A computed result is kept, even if everything afterwards fails."""
 
 import errno
 import os

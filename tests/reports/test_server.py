@@ -248,11 +248,11 @@ def test_a_client_that_reads_too_slowly_is_dropped(shared, monkeypatch):
         ask(server, "/plotly.min.js")
 
 
-def test_a_missing_folder_is_told(tmp_path):
+def test_a_missing_folder_is_one_sentence(tmp_path):
     with pytest.raises(AliceError, match="there is no folder"):
         GalleryServer(tmp_path / "nowhere")
 
 
-def test_a_port_that_is_taken_is_told(server, runs):
+def test_a_port_that_is_taken_is_one_sentence(server, runs):
     with pytest.raises(AliceError, match="choose another with --port"):
         GalleryServer(runs, port=server.server_port)
