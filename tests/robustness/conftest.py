@@ -1,18 +1,18 @@
-"""A place to work in, for what is knocked about in these tests."""
+"""Inputs for commands, a folder to work in, and a disk to mount."""
 
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from robustness.commands import Desk
+from robustness.commands import Inputs
 from robustness.jobs import CORPUS
 from trainings import write_corpus
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _importable() -> Iterator[None]:
-    """Let processes that a test starts import what lies beside the tests."""
+    """Let child processes import the modules in tests/."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
         patch.setenv("OMP_NUM_THREADS", "1")
@@ -21,20 +21,20 @@ def _importable() -> Iterator[None]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A folder with a corpus in it."""
+    """A folder with a corpus."""
     write_corpus(tmp_path / CORPUS)
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """What the commands need."""
-    return Desk.lay(tmp_path_factory.mktemp("desk"))
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
+    """Everything that the commands read."""
+    return Inputs.write(tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.fixture
-def mounted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], bool]]:
-    """Mounts a disk of its own at `disk`, and says whether that is allowed; the cache is on it."""
+def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], bool]]:
+    """Mount a separate disk at `disk`, with the cache on it; return whether mounting is permitted."""
     folder = tmp_path / "disk"
     folder.mkdir()
     monkeypatch.setenv("ALICE_INTERP_CACHE", str(folder / "cache"))

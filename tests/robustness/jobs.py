@@ -1,6 +1,6 @@
-"""What is killed in these tests: small pieces of work that write to disk, each a function of the folder it works in.
+"""Jobs that these tests kill: each writes to disk and is a function of the folder it works in.
 
-This module is imported once, before processes fork; so it imports also what the work would import when first wanted.
+This module is imported once, before processes fork, so it also imports what the jobs would import on first use.
 """
 
 import os
@@ -23,31 +23,30 @@ from alice.reports.gallery import write_gallery
 from alice.reports.html import write_report
 from alice.training.folder import Training
 
-CACHE, RUNS, TRAINING, CORPUS = "cache", "runs", "training", "texts.txt"
-STEPS = 12 * KILLS
-"""Enough that a kill mostly comes before the end."""
+CACHE, REPORTS, TRAINING, CORPUS = "cache", "runs", "training", "texts.txt"
+STEPS = 24 * KILLS
+"""Enough that most kills come before the end."""
 
 
 @dataclass(frozen=True)
-class Lengths:
-    """Measure the streams of every layer, from the store."""
+class Norms:
+    """Measure the norms of the embeddings, read from the activation store."""
 
-    name = "lengths"
+    name = "norms"
 
     def run(self, ctx):
-        """Read the store from its beginning to its end."""
+        """Read the store from beginning to end."""
         stored = ctx.store("blocks.*.hook_resid_post", "hook_embed")
-        sums = np.array([float(cache["hook_embed"].norm()) for _, cache in stored])
-        return _result(sums)
+        return _result(np.array([float(cache["hook_embed"].norm()) for _, cache in stored]))
 
 
-def _result(sums):
-    figure = go.Figure(go.Scatter(y=sums))
-    return Result("Lengths", metrics=[Metric("batches", len(sums))], arrays={"sums": sums}, figures={"sums": figure})
+def _result(norms):
+    figure = go.Figure(go.Scatter(y=norms))
+    return Result("Norms", metrics=[Metric("batches", len(norms))], arrays={"norms": norms}, figures={"norms": figure})
 
 
 def train(place: Path) -> None:
-    """Begin the training, or go on with it, saving after every step."""
+    """Start the training or resume it, saving after every step."""
     folder = place / TRAINING
     if (folder / "training.json").exists():
         carry_out(Training.open(folder, {}), resume=True)
@@ -59,18 +58,18 @@ def analyse(place: Path) -> None:
     """Run an analysis that fills the activation store."""
     torch.set_num_threads(1)
     os.environ["ALICE_INTERP_CACHE"] = str(place / CACHE)
-    run_analysis(Lengths(), tiny_context(tiny_model("base"), texts=80), out=place / RUNS)
+    run_analysis(Norms(), tiny_context(tiny_model("base"), texts=80), out=place / REPORTS)
 
 
 def gallery(place: Path) -> None:
     """Write the pages of all reports again, and the gallery."""
-    for folder in sorted((place / RUNS).glob("lengths-*")):
+    for folder in sorted((place / REPORTS).glob("norms-*")):
         write_report(read_report(folder))
-    write_gallery(place / RUNS)
+    write_gallery(place / REPORTS)
 
 
 def _warm_up() -> None:
-    """Load what drawing a page loads when first wanted."""
+    """Import what drawing a page imports on first use."""
     with TemporaryDirectory() as folder:
         read_report(Report(_result(np.zeros(1)), {}).save(folder).stored_in)
 

@@ -1,6 +1,6 @@
-"""Starts work in a process of its own, and kills it there.
+"""Starts jobs in processes of their own and kills them.
 
-All of it is imported once, into a process that does nothing but fork: so a start takes a fraction of a second.
+A fork server imports everything once, so that starting a job takes a fraction of a second.
 """
 
 import os
@@ -16,54 +16,54 @@ from typing import Any
 import numpy as np
 
 LONG = os.environ.get("ALICE_LONG") == "1"
-"""Whether these tests are run in their long form."""
-KILLS = 50 if LONG else 6
+"""Whether to run the long form of these tests."""
+KILLS = 50 if LONG else 3
 SECONDS_TO_START = 300
 WRITES = {"open", "os.rename", "os.remove", "os.rmdir", "os.mkdir"}
-"""Steps of Python's audit that change a disk, `open` among them also to read."""
+"""Audit events of Python that change a disk; `open` also reads."""
 
 _FORKING = get_context("forkserver")
 _FORKING.set_forkserver_preload(["robustness.jobs"])
 
 
-def start(work: Callable[..., None], *args: Any) -> BaseProcess:
-    """Start some work in a process of its own, and return once it has begun."""
+def start(job: Callable[..., None], *args: Any) -> BaseProcess:
+    """Start a job in its own process and return when it has begun."""
     begun = _FORKING.Event()
-    process = _FORKING.Process(target=_begin, args=(begun, work, *args))
+    process = _FORKING.Process(target=_begin, args=(begun, job, *args))
     process.start()
-    assert begun.wait(SECONDS_TO_START), "the work did not begin"
+    assert begun.wait(SECONDS_TO_START), "the job did not begin"
     return process
 
 
-def finish(work: Callable[..., None], *args: Any) -> float:
-    """Let some work run to its end and return the seconds it took."""
-    process = start(work, *args)
+def finish(job: Callable[..., None], *args: Any) -> float:
+    """Run a job to its end in its own process and return the seconds it took."""
+    process = start(job, *args)
     begun = time.monotonic()
     process.join()
-    assert process.exitcode == 0, f"{work.__name__} failed"
+    assert process.exitcode == 0, f"{job.__name__} failed"
     return time.monotonic() - begun
 
 
-def kill_within(seconds: float, rng: np.random.Generator, work: Callable[..., None], *args: Any) -> bool:
-    """Start some work and kill it at a random moment; say whether it was still at work."""
-    process = start(work, *args)
+def kill_within(seconds: float, rng: np.random.Generator, job: Callable[..., None], *args: Any) -> bool:
+    """Start a job and kill it at a random moment; return whether it was still running."""
+    process = start(job, *args)
     process.join(rng.uniform(0, seconds))
     process.kill()
     process.join()
-    assert process.exitcode in (0, -signal.SIGKILL), f"{work.__name__} failed"
+    assert process.exitcode in (0, -signal.SIGKILL), f"{job.__name__} failed"
     return process.exitcode != 0
 
 
-def kill_at(step: int, place: Path, work: Callable[..., None]) -> bool:
-    """Start some work that is killed at a certain step of its writing below a folder; say whether it came so far."""
-    process = start(die_at, step, place, work)
+def kill_at(write: int, place: Path, job: Callable[..., None]) -> bool:
+    """Start a job that is killed just before its nth write below a folder; return whether it got that far."""
+    process = start(die_at, write, place, job)
     process.join()
-    assert process.exitcode in (0, -signal.SIGKILL), f"{work.__name__} failed"
+    assert process.exitcode in (0, -signal.SIGKILL), f"{job.__name__} failed"
     return process.exitcode != 0
 
 
-def die_at(step: int, place: Path, work: Callable[..., None]) -> None:
-    """Do some work, and die when it is about to change the disk below a folder for the nth time."""
+def die_at(write: int, place: Path, job: Callable[..., None]) -> None:
+    """Run a job and kill this process just before its nth write below a folder."""
     seen = 0
 
     def count(event: str, args: tuple[Any, ...]) -> None:
@@ -71,18 +71,18 @@ def die_at(step: int, place: Path, work: Callable[..., None]) -> None:
         if event not in WRITES or not str(args[0]).startswith(str(place)) or (event == "open" and args[1] == "r"):
             return
         seen += 1
-        if seen == step:
+        if seen == write:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(count)
-    work(place)
+    job(place)
 
 
-def _begin(begun: Any, work: Callable[..., None], *args: Any) -> None:
+def _begin(begun: Any, job: Callable[..., None], *args: Any) -> None:
     begun.set()
-    work(*args)
+    job(*args)
 
 
-def drafts_in(place: Path) -> list[Path]:
-    """Return everything with a temporary name, however deep."""
+def temporary_files(place: Path) -> list[Path]:
+    """Return everything with a temporary name below a folder."""
     return [path for path in place.rglob("*") if path.name.endswith(".tmp")]

@@ -1,4 +1,4 @@
-"""Every analysis of `run all` over many texts, in a process whose memory is watched from outside."""
+"""Runs every analysis of `run all` over many texts, in a process whose memory is measured from outside."""
 
 import os
 import re
@@ -18,36 +18,36 @@ from alice.plugins.manager import build
 from alice.plugins.runner import run_analysis
 
 LEFT_OUT = {"speed"}
-"""It solves its texts one by one, many times over, and says so; more of them are only more time."""
-QUICKER: dict[str, dict[str, Any]] = {
+"""It solves its texts one at a time, many times over; more texts only take more time."""
+QUICK: dict[str, dict[str, Any]] = {
     "probe": {"epochs": 1, "hidden": 16, "kind": "linear"},
     "ngram": {"epochs": 1, "hidden": 16},
     "errors-by-length": {"solver_texts": 2},
     "relabelling": {"relabellings": 2},
 }
-"""Options that save time and have nothing to do with the number of texts."""
+"""Options that save time and are independent of the number of texts."""
 SECONDS_BETWEEN_LOOKS = 0.05
 
 
 def read_all(place: Path, count: int) -> None:
-    """Run every analysis over so many texts; leave a file that says how many each has read."""
+    """Run every analysis over `count` texts and log how many texts each has read."""
     torch.set_num_threads(1)
     os.environ["ALICE_INTERP_CACHE"] = str(place / "cache")
     ctx = RunContext.open(tiny_model("base"), data=tiny_texts(count), split="all")
     for name, cls in build().analyses.items():
         if is_for_all(cls) and name not in LEFT_OUT:
             limit = {"samples": count} if "samples" in {field.name for field in fields(cls)} else {}
-            began = time.monotonic()
-            run = run_analysis(cls(**limit, **QUICKER.get(name, {})), ctx, out=place / "runs")
-            line = f"{name}: {run.provenance['data']['texts']} texts, {time.monotonic() - began:.0f} s\n"
+            started = time.monotonic()
+            report = run_analysis(cls(**limit, **QUICK.get(name, {})), ctx, out=place / "runs")
+            line = f"{name}: {report.provenance['data']['texts']} texts, {time.monotonic() - started:.0f} s\n"
             with (place / "read.txt").open("a") as file:
                 file.write(line)
 
 
 def watch(process: BaseProcess) -> Iterator[int]:
-    """Yield the bytes of its own that a process holds, again and again until it ends.
+    """Yield the private memory of a process in bytes, repeatedly until it ends.
 
-    Pages of files that it maps, such as those of the activation store, are not its own: the system takes them back.
+    Memory-mapped files, such as those of the activation store, do not count: the system can reclaim them.
     """
     while process.is_alive():
         try:

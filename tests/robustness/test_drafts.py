@@ -1,4 +1,4 @@
-"""What processes that died left behind goes with the next that writes there; what is whole, held or foreign stays."""
+"""Drafts (temporary files) of killed processes are removed by the next writer; all other files stay."""
 
 import os
 import shutil
@@ -16,19 +16,19 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_whole_result_that_had_no_name_yet_gets_it_and_half_of_one_goes(tmp_path):
-    for draft in (".whole.0a1b2c3d.tmp", ".half.0a1b2c3d.tmp"):
+def test_a_complete_result_in_a_draft_is_published_and_an_incomplete_one_removed(tmp_path):
+    for draft in (".complete.0a1b2c3d.tmp", ".incomplete.0a1b2c3d.tmp"):
         (tmp_path / draft).mkdir()
         write_result(tmp_path / draft, Result("Found"), {})
-    (tmp_path / ".half.0a1b2c3d.tmp" / "result.json").unlink()
+    (tmp_path / ".incomplete.0a1b2c3d.tmp" / "result.json").unlink()
     new = Report(Result("New"), {}).save(tmp_path).folder.name
-    assert names(tmp_path) == ["entries.js", "index.html", "plotly.min.js", new, "whole"]
-    assert read_report(tmp_path / "whole").title == "Found"
-    assert (tmp_path / "whole" / "report.html").is_file()
-    assert "whole" in (tmp_path / "entries.js").read_text()
+    assert names(tmp_path) == ["complete", "entries.js", "index.html", "plotly.min.js", new]
+    assert read_report(tmp_path / "complete").title == "Found"
+    assert (tmp_path / "complete" / "report.html").is_file()
+    assert '"complete"' in (tmp_path / "entries.js").read_text()
 
 
-def test_half_a_page_goes_with_the_next_update_of_the_gallery(tmp_path):
+def test_drafts_of_pages_are_removed_when_the_gallery_is_written_again(tmp_path):
     folder = Report(Result("One"), {}).save(tmp_path).folder
     (folder / ".report.html.0a1b2c3d.tmp").touch()
     (tmp_path / ".entries.js.0a1b2c3d.tmp").touch()
@@ -37,30 +37,30 @@ def test_half_a_page_goes_with_the_next_update_of_the_gallery(tmp_path):
     assert names(folder) == ["arrays.npz", "entry.json", "report.html", "result.json"]
 
 
-def test_what_somebody_is_writing_stays(tmp_path):
-    with draft_folder(tmp_path / "run") as folder, atomic_write(tmp_path / "file") as file:
+def test_locked_drafts_stay(tmp_path):
+    with draft_folder(tmp_path / "report") as folder, atomic_write(tmp_path / "file") as file:
         before = names(tmp_path)
         remove_drafts(tmp_path)
         assert names(tmp_path) == before
         assert len(before) == 2
-        file.write("whole")
-        folder.rename(tmp_path / "run")
-    assert names(tmp_path) == ["file", "run"]
+        file.write("complete")
+        folder.rename(tmp_path / "report")
+    assert names(tmp_path) == ["file", "report"]
 
 
-def test_files_of_others_stay(tmp_path):
+def test_foreign_files_stay(tmp_path):
     (tmp_path / "far").mkdir()
-    others = (".notes.tmp", ".notes.12345678.txt", ".notes.1234.tmp", "notes.0a1b2c3d.tmp", ".0a1b2c3d.tmp")
-    for name in others:
+    foreign = (".notes.tmp", ".notes.12345678.txt", ".notes.1234.tmp", "notes.0a1b2c3d.tmp", ".0a1b2c3d.tmp")
+    for name in foreign:
         (tmp_path / name).touch()
     (tmp_path / ".link.0a1b2c3d.tmp").symlink_to(tmp_path / "far")
     os.mkfifo(tmp_path / ".pipe.0a1b2c3d.tmp")
     with held(tmp_path / "far"):
         remove_drafts(tmp_path)
-    assert {*others, ".link.0a1b2c3d.tmp", "far"} <= set(names(tmp_path))
+    assert {*foreign, ".link.0a1b2c3d.tmp", "far"} <= set(names(tmp_path))
 
 
-def test_a_cleaner_that_is_quicker_than_the_writer_does_no_harm(tmp_path, monkeypatch):
+def test_a_draft_removed_before_it_was_locked_is_created_again(tmp_path, monkeypatch):
     from alice import files
 
     lock, raced = files._lock, []
@@ -68,33 +68,33 @@ def test_a_cleaner_that_is_quicker_than_the_writer_does_no_harm(tmp_path, monkey
     def late(descriptor):
         if not raced:
             raced.append(True)
-            remove_drafts(tmp_path)  # between the making of a draft and its lock
+            remove_drafts(tmp_path)  # between creating a draft and locking it
         return lock(descriptor)
 
     monkeypatch.setattr(files, "_lock", late)
     with atomic_write(tmp_path / "file") as file:
-        file.write("whole")
+        file.write("complete")
     raced.clear()
-    with draft_folder(tmp_path / "run") as folder:
-        folder.rename(tmp_path / "run")
-    assert names(tmp_path) == ["file", "run"]
+    with draft_folder(tmp_path / "report") as folder:
+        folder.rename(tmp_path / "report")
+    assert names(tmp_path) == ["file", "report"]
 
 
-def test_on_a_disk_without_locks_everything_can_be_written_and_nothing_is_taken_for_dead(tmp_path, monkeypatch):
-    def unknown(descriptor, operation):
+def test_without_file_locks_writing_works_and_no_draft_counts_as_stale(tmp_path, monkeypatch):
+    def unsupported(descriptor, operation):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("fcntl.flock", unknown)
+    monkeypatch.setattr("fcntl.flock", unsupported)
     (tmp_path / ".file.0a1b2c3d.tmp").touch()
     with atomic_write(tmp_path / "file") as file:
-        file.write("whole")
+        file.write("complete")
     with held(tmp_path):
         folder = Report(Result("Mine"), {}).save(tmp_path).folder
     assert read_report(folder).title == "Mine"
     assert names(tmp_path) == [".file.0a1b2c3d.tmp", "entries.js", "file", "index.html", "plotly.min.js", folder.name]
 
 
-def test_a_folder_that_vanishes_meanwhile_is_one_sentence(tmp_path):
+def test_writing_into_a_missing_folder_is_one_sentence(tmp_path):
     shutil.rmtree(tmp_path)
     with pytest.raises(AliceError, match="does not exist"), atomic_write(tmp_path / "file"):
         pass

@@ -1,14 +1,14 @@
-"""`kill -9` at any moment: the next start works, what was there is whole, and no temporary files pile up."""
+"""`kill -9` at any moment: the next start works, stored files are complete, and temporary files do not pile up."""
 
 import numpy as np
 import pytest
-from robustness.jobs import CACHE, RUNS, STEPS, TRAINING, analyse, gallery, train
-from robustness.killing import KILLS, drafts_in, finish, kill_at, kill_within
+from robustness.jobs import CACHE, REPORTS, STEPS, TRAINING, analyse, gallery, train
+from robustness.killing import KILLS, LONG, finish, kill_at, kill_within, temporary_files
 from trainings import carry_out, losses, same_weights, small_training
 
 from alice.checkpoint.folder import CONFIG, METRICS
 from alice.model import Alice
-from alice.reports.archive import read_report
+from alice.reports import read_report
 from alice.reports.gallery import is_gallery, read_entries
 from alice.training.folder import read_metrics
 from alice.training.state import STATE, TrainingState
@@ -16,27 +16,28 @@ from alice.training.state import STATE, TrainingState
 pytestmark = pytest.mark.long
 
 
-def whole_runs(place):
-    """Return the names of the runs, all of which must be whole."""
-    folders = [path for path in (place / RUNS).iterdir() if path.is_dir() and not path.name.startswith(".")]
-    results = [read_report(folder).result for folder in folders]
-    assert all(result.metric("batches").value == len(result.arrays["sums"]) > 1 for result in results)
+def complete_reports(place):
+    """Return the names of the reports, all of which must be complete."""
+    folders = [path for path in (place / REPORTS).iterdir() if path.is_dir() and not path.name.startswith(".")]
+    for folder in folders:
+        report = read_report(folder)
+        assert report.metric("batches").value == len(report.array("norms")) > 1
     return {folder.name for folder in folders}
 
 
 def step_of(place):
-    """Return how far the training has come, all of which must be readable."""
+    """Return the step of the training, all files of which must be readable."""
     folder = place / TRAINING
     if not (folder / STATE).exists():
         return 0
-    if (folder / CONFIG).exists():  # the state comes first, then the checkpoint to use
+    if (folder / CONFIG).exists():  # the state is written before the checkpoint
         Alice.from_pretrained(folder)
     if (folder / METRICS).exists():
         read_metrics(folder)
     return TrainingState.read(folder).counters.step
 
 
-def test_a_training_killed_again_and_again_ends_as_if_it_never_had_been(place, tmp_path_factory):
+def test_a_killed_training_resumes_and_ends_with_the_same_weights(place, tmp_path_factory):
     unbroken = small_training(tmp_path_factory.mktemp("unbroken"), place / "texts.txt", steps=STEPS, eval_texts=4)
     carry_out(unbroken)
     rng, reached, killed = np.random.default_rng(1), 0, 0
@@ -44,62 +45,61 @@ def test_a_training_killed_again_and_again_ends_as_if_it_never_had_been(place, t
         killed += kill_within(1.0, rng, train, place)
         now = step_of(place)
         assert now >= reached
-        assert len(drafts_in(place)) <= 1
+        assert len(temporary_files(place)) <= 1
         reached = now
     assert killed
     finish(train, place)
     assert same_weights(unbroken.folder, place / TRAINING)
     assert losses(unbroken.folder) == losses(place / TRAINING)
-    assert drafts_in(place) == []
+    assert temporary_files(place) == []
 
 
-def test_an_analysis_killed_again_and_again_leaves_whole_runs_and_a_store_to_go_on_from(place):
+def test_a_killed_analysis_leaves_complete_reports_and_a_usable_store(place):
     finish(analyse, place)
     seconds = finish(analyse, place)
-    rng, known, killed = np.random.default_rng(2), whole_runs(place), 0
+    rng, known, killed = np.random.default_rng(2), complete_reports(place), 0
     for number in range(KILLS):
         if number % 2:  # half of them while the store is filled, the others while it is read
             for shard in (place / CACHE).rglob("*.safetensors"):
                 shard.unlink()
         killed += kill_within(seconds * 1.2, rng, analyse, place)
-        now = whole_runs(place)
+        now = complete_reports(place)
         assert known <= now
-        assert len(drafts_in(place)) <= 3
+        assert len(temporary_files(place)) <= 3
         known = now
     finish(analyse, place)
     assert killed
-    assert known < whole_runs(place)
-    assert drafts_in(place) == []
+    assert known < complete_reports(place)
+    assert temporary_files(place) == []
 
 
-def test_a_gallery_killed_again_and_again_shows_all_runs_in_the_end(place):
+def test_a_killed_gallery_shows_all_reports_in_the_end(place):
     for _ in range(3):
         finish(analyse, place)
-    known, seconds, rng = whole_runs(place), finish(gallery, place), np.random.default_rng(3)
+    known, seconds, rng = complete_reports(place), finish(gallery, place), np.random.default_rng(3)
     killed = 0
     for _ in range(KILLS):
         killed += kill_within(seconds, rng, gallery, place)
-        assert whole_runs(place) == known
-        assert is_gallery(place / RUNS / "index.html")
-        assert len(drafts_in(place)) <= 1 + len(known)
+        assert complete_reports(place) == known
+        assert is_gallery(place / REPORTS / "index.html")
+        assert len(temporary_files(place)) <= 1 + len(known)
     finish(gallery, place)
     assert killed
-    assert drafts_in(place) == []
-    assert {entry.name for entry in read_entries(place / RUNS) if not entry.problem} == known
+    assert temporary_files(place) == []
+    assert {listed.name for listed in read_entries(place / REPORTS) if not listed.problem} == known
 
 
-@pytest.mark.parametrize("work", [analyse, train])
-def test_a_kill_at_any_step_of_writing_is_mended_by_the_next_start(place, work):
+@pytest.mark.parametrize("job", [analyse, train])
+def test_a_kill_before_any_write_is_repaired_by_the_next_start(place, job):
     finish(analyse, place)
-    known = whole_runs(place)
-    steps = range(1, 200) if KILLS > 6 else range(1, 200, 17)
-    for step in steps:
-        if not kill_at(step, place, work):
-            assert step > 1, "it wrote nothing"
+    known = complete_reports(place)
+    for write in range(1, 200, 1 if LONG else 29):
+        if not kill_at(write, place, job):
+            assert write > 1, "it wrote nothing"
             break
-        now = whole_runs(place)
+        now = complete_reports(place)
         assert known <= now
         step_of(place)
         known = now
-    finish(work, place)
-    assert drafts_in(place) == []
+    finish(job, place)
+    assert temporary_files(place) == []

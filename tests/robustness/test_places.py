@@ -1,4 +1,4 @@
-"""Folders that cannot be written to, and a user without a home."""
+"""Folders that cannot be written to, and users without a home folder."""
 
 import os
 import subprocess
@@ -8,75 +8,65 @@ import pytest
 from robustness.commands import NAMES, call
 
 PROGRAM = "import sys; from alice.cli import main; main(sys.argv[1:])"
-
-
-@pytest.fixture
-def read_only(tmp_path, mounted):
-    """A folder of a disk that takes nothing, as everybody sees it, even root."""
-    folder = tmp_path / "disk"
-    if not mounted("ro"):
-        folder.chmod(0o500)
-        if os.access(folder, os.W_OK):
-            pytest.skip("nothing is read-only for root, and mounting is not allowed")
-    return folder
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_disk_that_takes_nothing_is_one_sentence_that_names_it(desk, read_only, name):
-    complaint = call(desk.command(name, read_only))
-    assert str(read_only) in complaint
-    assert "Read-only" in complaint or "Permission denied" in complaint
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "store"])
-def test_a_file_in_place_of_the_folder_is_one_sentence(desk, tmp_path, name):
-    (tmp_path / "out").write_text("mine")
-    assert str(tmp_path / "out") in call(desk.command(name, tmp_path / "out"))
-    assert (tmp_path / "out").read_text() == "mine"
-
-
+RUN = "run early-exit --ckpt {inputs}/model --data {inputs}/texts.txt --split all --samples 6 --examples 0"
+STORE = "run ngram --ckpt {inputs}/model --data {inputs}/texts.txt --split all --samples 8 --epochs 1 --hidden 8"
 COMMANDS = {
-    "solve": ["solve", "--ckpt", "{desk}/model", "RJ HRIF, YF QDAF"],
-    "run": [
-        "run",
-        "ngram",
-        "--ckpt",
-        "{desk}/model",
-        "--data",
-        "{desk}/texts.txt",
-        "--split",
-        "all",
-        "--samples",
-        "30",
-    ],
+    "solve": ["solve", "--ckpt", "{inputs}/model", "RJ HRIF, YF QDAF"],
+    "run": RUN.split(),
+    "store": STORE.split(),
     "plugins": ["plugins"],
 }
 
 
 @pytest.fixture
-def nowhere(tmp_path):
-    """A home that cannot be made, not even by root."""
+def read_only(tmp_path, mount):
+    """A read-only folder, also for root."""
+    folder = tmp_path / "disk"
+    if not mount("ro"):
+        folder.chmod(0o500)
+        if os.access(folder, os.W_OK):
+            pytest.skip("root can write to every folder, and mounting is not permitted")
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_read_only_disk_is_one_sentence_that_names_it(inputs, read_only, name):
+    error = call(inputs.command(name, read_only))
+    assert str(read_only) in error
+    assert "Read-only" in error or "Permission denied" in error
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "store"])
+def test_a_file_in_place_of_the_folder_is_one_sentence(inputs, tmp_path, name):
+    (tmp_path / "out").write_text("mine")
+    assert str(tmp_path / "out") in call(inputs.command(name, tmp_path / "out"))
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.fixture
+def impossible(tmp_path):
+    """A home folder that cannot be created, not even by root."""
     (tmp_path / "file").touch()
     return str(tmp_path / "file" / "home")
 
 
-@pytest.mark.parametrize("home", ["unknown", "nowhere"])
+@pytest.mark.parametrize("home", ["unknown", "impossible"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_without_a_home_everything_works(desk, tmp_path, monkeypatch, name, home, nowhere):
+def test_everything_works_without_a_home_folder(inputs, tmp_path, monkeypatch, name, home, impossible):
     monkeypatch.chdir(tmp_path)
     for variable in (*(known for known in os.environ if known.startswith("XDG_")), "HOME", "ALICE_INTERP_CACHE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    if home == "nowhere":
-        monkeypatch.setenv("HOME", nowhere)
+    if home == "impossible":
+        monkeypatch.setenv("HOME", impossible)
     else:
         monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])  # a user that the system does not know
-    assert call([word.format(desk=desk.folder) for word in COMMANDS[name]]) == ""
+    assert call([word.format(inputs=inputs.folder) for word in COMMANDS[name]]) == ""
 
 
-def test_a_new_process_without_a_home_starts(desk, tmp_path, nowhere):
-    words = [word.format(desk=desk.folder) for word in COMMANDS["solve"]]
-    bare = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1", "HOME": nowhere}
-    program = [sys.executable, "-c", PROGRAM, *words]
-    done = subprocess.run(program, env=bare, cwd=tmp_path, capture_output=True, text=True)
+def test_a_new_process_starts_without_a_home_folder(inputs, tmp_path, impossible):
+    arguments = [word.format(inputs=inputs.folder) for word in COMMANDS["solve"]]
+    environment = {"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1", "HOME": impossible}
+    program = [sys.executable, "-c", PROGRAM, *arguments]
+    done = subprocess.run(program, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -1,60 +1,58 @@
-"""Two processes that write to the same folder spoil nothing; those that died bar nobody."""
+"""Several processes can share a folder without damage, and killed processes leave no locks."""
 
 import os
 import signal
 import time
 
 import pytest
-from robustness.jobs import RUNS, TRAINING, analyse, train
-from robustness.killing import drafts_in, finish, start
+from robustness.jobs import REPORTS, TRAINING, analyse, train
+from robustness.killing import finish, start, temporary_files
 from trainings import carry_out, small_training
 
 from alice.errors import AliceError
 from alice.files import held
-from alice.reports.archive import read_report
+from alice.reports import read_report
 from alice.reports.gallery import read_entries
 from alice.training.folder import Training
 from alice.training.state import TrainingState
 
 
-def test_a_second_training_in_a_folder_is_refused_in_one_sentence_and_the_first_goes_on(place):
+def test_a_second_training_in_a_folder_is_refused_and_the_first_continues(place):
     folder = place / TRAINING
-    asked = []
+    tried = []
 
     def second():
-        if not asked:
-            asked.append(True)
-            for resume, run in (
-                (True, Training.open(folder, {})),
-                (False, small_training(folder, place / "texts.txt")),
-            ):
+        if not tried:
+            tried.append(True)
+            new = small_training(folder, place / "texts.txt")
+            for resume, training in ((True, Training.open(folder, {})), (False, new)):
                 with pytest.raises(AliceError, match=r"another process is training in|already holds a training"):
-                    carry_out(run, resume=resume)
+                    carry_out(training, resume=resume)
         return False
 
     assert carry_out(small_training(folder, place / "texts.txt", steps=10), stop=second)
     assert TrainingState.read(folder).counters.step == 10
-    assert carry_out(Training.open(folder, {"steps": 12}), resume=True)  # nobody is there any more
+    assert carry_out(Training.open(folder, {"steps": 12}), resume=True)  # the lock is free again
 
 
-def test_two_trainings_that_begin_at_once_are_not_one(place, monkeypatch):
-    """The other begins and ends while this one still reads its corpus."""
-    from alice.training import setup as training
+def test_of_two_trainings_that_start_at_once_the_later_is_refused(place, monkeypatch):
+    """The other one starts and ends while this one still reads its corpus."""
+    from alice.training import setup
 
-    folder, validation = place / TRAINING, training.validation_batches
+    folder, validation = place / TRAINING, setup.validation_batches
 
     def meanwhile(*args):
-        monkeypatch.setattr(training, "validation_batches", validation)
+        monkeypatch.setattr(setup, "validation_batches", validation)
         carry_out(small_training(folder, place / "texts.txt", steps=3))
         return validation(*args)
 
-    monkeypatch.setattr(training, "validation_batches", meanwhile)
+    monkeypatch.setattr(setup, "validation_batches", meanwhile)
     with pytest.raises(AliceError, match="already holds a training"):
         carry_out(small_training(folder, place / "texts.txt", steps=5))
     assert TrainingState.read(folder).counters.step == 3
 
 
-def test_a_stopped_process_keeps_its_folder_and_a_killed_one_does_not(place):
+def test_a_stopped_process_keeps_its_lock_and_a_killed_one_does_not(place):
     process = start(train, place)
     while not (place / TRAINING / "metrics.jsonl").exists():
         assert process.is_alive()
@@ -67,14 +65,13 @@ def test_a_stopped_process_keeps_its_folder_and_a_killed_one_does_not(place):
     finish(train, place)
 
 
-def test_analyses_at_the_same_time_all_leave_their_run_and_one_gallery(place):
+def test_analyses_that_run_at_the_same_time_all_store_their_reports_in_one_gallery(place):
     processes = [start(analyse, place) for _ in range(4)]
     for process in processes:
         process.join()
         assert process.exitcode == 0
-    entries = read_entries(place / RUNS)
-    assert len(entries) == 4
-    assert all(read_report(place / RUNS / entry.name).metric("batches").value > 1 for entry in entries)
-    finish(analyse, place)
-    assert (place / RUNS / "entries.js").read_text().count("addReport(") == 5
-    assert drafts_in(place) == []
+    listed = read_entries(place / REPORTS)
+    assert len(listed) == 4
+    assert all(read_report(place / REPORTS / one.name).metric("batches").value > 1 for one in listed)
+    assert (place / REPORTS / "entries.js").read_text().count("addReport(") == 4
+    assert temporary_files(place) == []
