@@ -1,5 +1,6 @@
 """`alice-interp sweep`: carries out trainings that differ in one thing, for the analyses that compare them."""
 
+import shlex
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -128,4 +129,4 @@ def _sweep(
         say(f"stopped and saved in {out}; repeat the command to continue")
         click.get_current_context().exit(128 + stop.signal)
     if is_first_process():
-        click.echo(f"done: {out}; draw it with: alice-interp run {analysis} --trainings {out}")
+        click.echo(f"done: {out}; draw it with: alice-interp run {analysis} --trainings {shlex.quote(str(out))}")

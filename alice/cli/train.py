@@ -1,5 +1,6 @@
 """`alice-interp train`: trains a model, or resumes a training."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def train(
     with stop_on_signals() as stop:
         finished = train_on_screen(training, resume=resume, device=device, track=track, stop=stop)
     if is_first_process():
-        stopped = f"stopped and saved in {out}; continue with: alice-interp train --out {out} --resume"
+        stopped = (
+            f"stopped and saved in {out}; continue with: alice-interp train --out {shlex.quote(str(out))} --resume"
+        )
         click.echo(f"done: {out}" if finished else stopped, err=not finished)
     if not finished:
         click.get_current_context().exit(128 + stop.signal)

@@ -43,13 +43,13 @@ def test_it_is_one_line_while_a_slow_package_is_imported(tmp_path, monkeypatch, 
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     command = ["-m", "alice.cli", "train", "--out", "run", "--steps", "1"]
     assert interrupt(tmp_path, command, "waiting") == (130, "alice-interp: interrupted\n")
-    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "my run").exists()
 
 
 @pytest.fixture
 def train(tmp_path):
     corpus = str(write_corpus(tmp_path / "texts.txt"))
-    arguments = ["train", "--out", str(tmp_path / "run"), "--data", corpus, "--log-every", "1", *MINI]
+    arguments = ["train", "--out", str(tmp_path / "my run"), "--data", corpus, "--log-every", "1", *MINI]
     return lambda: CliRunner().invoke(main, arguments)
 
 
@@ -75,11 +75,11 @@ def test_a_training_that_still_reads_its_corpus_ends_at_once_and_leaves_no_folde
     result = train()
     assert result.exit_code == code
     assert result.stderr == ("alice-interp: interrupted\n" if number == signal.SIGINT else "")
-    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "my run").exists()
 
 
 def test_a_training_in_its_first_step_which_compiles_ends_at_once_and_can_be_resumed(train, tmp_path, monkeypatch):
-    run = tmp_path / "run"
+    run = tmp_path / "my run"
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_step", interrupted(Trainer._step, signal.SIGINT))
         result = train()
@@ -94,8 +94,9 @@ def test_a_training_past_its_first_step_ends_the_step_and_saves(train, tmp_path,
     monkeypatch.setattr(Trainer, "_step", interrupted(Trainer._step, signal.SIGINT, after=2))
     result = train()
     assert result.exit_code == 130
-    assert "stopped and saved" in result.stderr
-    assert TrainingState.read(tmp_path / "run").counters.step == 3
+    folder = tmp_path / "my run"
+    assert result.stderr.endswith(f"continue with: alice-interp train --out '{folder}' --resume\n")
+    assert TrainingState.read(tmp_path / "my run").counters.step == 3
 
 
 def test_a_signal_interrupts_until_the_loop_runs_then_it_is_noted_and_a_second_one_interrupts():
