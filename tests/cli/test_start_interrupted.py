@@ -41,7 +41,7 @@ MINI = [
 def test_it_is_one_line_while_a_slow_package_is_imported(tmp_path, monkeypatch, module):
     (tmp_path / f"{module}.py").write_text(SLOW_MODULE)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    command = ["-m", "alice.cli", "train", "--out", "run", "--steps", "1"]
+    command = ["-m", "alice.cli", "train", "--out", "my run", "--steps", "1"]
     assert interrupt(tmp_path, command, "waiting") == (130, "alice-interp: interrupted\n")
     assert not (tmp_path / "my run").exists()
 
