@@ -156,8 +156,8 @@ def test_solve_refuses_what_does_not_go_together(arguments, complaint, monkeypat
 
 
 def test_the_help_says_how_much_the_built_in_ones_learn_from():
-    told = " ".join(run("solve", "--help").output.split())
-    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training side of quotes" in told
+    shown = " ".join(run("solve", "--help").output.split())
+    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training side of quotes" in shown
 
 
 def test_solving_without_a_model_does_not_import_torch(tmp_path):
