@@ -8,10 +8,11 @@ from typing import Any
 
 from alice.errors import AliceError
 from alice.files import atomic_write
-from alice.reports import page, plotly_script, theme
+from alice.reports import page, plotly_script
 from alice.reports.archive import Report
 from alice.reports.checks import Cell
 from alice.reports.csv_text import figure_csv, table_csv
+from alice.reports.figures import theme
 from alice.reports.number_text import is_number, shown_column, shown_with_error
 from alice.reports.result import Figure, Result, Table
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from alice.reports.checks import Array
 from alice.reports.csv_text import as_array
-from alice.reports.theme import PALETTE
+from alice.reports.figures.theme import PALETTE
 
 WIDTH, HEIGHT, MARGIN = 280, 128, 4
 MOST_CELLS, MOST_POINTS, SHADES = 36, 120, 8

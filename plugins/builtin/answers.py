@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.model import Alice
-from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text.alphabet import PAD, Alphabet
 from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS

@@ -11,11 +11,11 @@ from torch import Tensor
 from alice.errors import AliceError
 from alice.plugins.context import RunContext
 from alice.solving.solution import read
+from alice.statistics import Ints
 from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS, invert, random_keys
 
-Ints = NDArray[np.int64]
 GIVEN = "given text"
 """Title of a text given by the user."""
 

@@ -9,7 +9,7 @@ from alice.plugins.builtin.attention.measure import Floats32, Measured, TextMaps
 from alice.plugins.builtin.attention.statistics import SHARES, STATISTICS
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, slider
-from alice.reports.maps import character_map, tiled_maps
+from alice.reports.figures.maps import character_map, tiled_maps
 from alice.statistics import Estimate, bayesian_bootstrap
 
 FARTHEST = 4.0

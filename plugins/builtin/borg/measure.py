@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.plugins.builtin.borg.transcription import Style, Transcription, align, read_plain, read_transcription
-from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
 from alice.solving.relabelling import Readings, read_relabelled, relabellings
 from alice.solving.solution import NO_SYMBOL
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text.alphabet import PAD, Alphabet
 
 

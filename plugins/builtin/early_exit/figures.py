@@ -6,12 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from alice.plugins.builtin.early_exit.measure import Measured
-from alice.plugins.builtin.traces import Ints, Trace
+from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
-from alice.reports.maps import Marks, key_matrix
-from alice.reports.theme import template
+from alice.reports.figures.maps import Marks, key_matrix
+from alice.reports.figures.theme import template
 from alice.solving.solution import NO_SYMBOL
+from alice.statistics import Ints
 from alice.text.alphabet import LETTERS
 
 COLUMNS = 48

@@ -10,9 +10,9 @@ from torch import Tensor
 from alice.errors import AliceError
 from alice.metrics import error_rates
 from alice.plugins.builtin.exits import EXITS, exit_answers
-from alice.plugins.builtin.traces import Ints, Trace, given_trace, text_batch, traces
+from alice.plugins.builtin.traces import Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
 from alice.text.cipher import N_LETTERS

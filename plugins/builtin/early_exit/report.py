@@ -8,11 +8,11 @@ import numpy as np
 
 from alice.plugins.builtin.early_exit.figures import permutation_figure, settling_figure, text_figure
 from alice.plugins.builtin.early_exit.measure import Measured
-from alice.plugins.builtin.traces import Ints, Trace
+from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.solving.solution import NO_SYMBOL
-from alice.statistics import Floats, bayesian_bootstrap, blank_nan
+from alice.statistics import Floats, Ints, bayesian_bootstrap, blank_nan
 from alice.text.alphabet import LETTERS
 
 CAVEATS = (

@@ -7,12 +7,11 @@ import numpy as np
 
 from alice.metrics import SHORT, bin_names
 from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameTexts
-from alice.plugins.builtin.traces import Ints
 from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars, stacked_shares
 from alice.solving.evaluate import ErrorTable
-from alice.statistics import Estimate
+from alice.statistics import Estimate, Ints
 
 ALL, BELOW, ABOVE = "all", f"<{SHORT}", f">={SHORT}"
 """Parts of the texts, besides the bins of length."""

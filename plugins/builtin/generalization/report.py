@@ -10,7 +10,7 @@ from alice.plugins.builtin.generalization.measure import Pool, Pools
 from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
-from alice.reports.panels import Panel, line_panels
+from alice.reports.figures.panels import Panel, line_panels
 
 CAVEATS = (
     "The gap is the geometric mean of the probability of each correct character in training, exp(-loss), minus the "

@@ -8,12 +8,11 @@ import numpy as np
 from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.answers import OTHER
 from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Measured, TextKey
-from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
-from alice.reports.maps import Marks, key_matrix
+from alice.reports.figures.maps import Marks, key_matrix
 from alice.solving.solution import NO_SYMBOL
-from alice.statistics import Estimate, Floats, bayesian_bootstrap, blank_nan
+from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap, blank_nan
 from alice.text.alphabet import LETTERS
 
 MOST = 20

@@ -6,9 +6,8 @@ import numpy as np
 
 from alice.plugins.builtin.answers import OTHER, answers
 from alice.plugins.builtin.letter_frequency.frequencies import excess
-from alice.plugins.builtin.traces import Ints
 from alice.plugins.context import RunContext
-from alice.statistics import Floats, RatioBootstrap
+from alice.statistics import Floats, Ints, RatioBootstrap
 from alice.text.cipher import N_LETTERS
 
 

@@ -7,7 +7,7 @@ from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, READERS, Measur
 from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import slider
-from alice.reports.panels import level_and_change
+from alice.reports.figures.panels import level_and_change
 from alice.statistics import blank_nan
 
 FIGURES: dict[Reader, str] = {"linear": "linear-probe", "mlp": "mlp-probe", "exit": "early-exit"}

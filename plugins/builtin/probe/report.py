@@ -8,7 +8,7 @@ import numpy as np
 from alice.plugins.builtin.probe.measure import Reading, Readings
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
-from alice.reports.panels import Panel, line_panels
+from alice.reports.figures.panels import Panel, line_panels
 from alice.statistics import Estimate, Floats, bayesian_bootstrap
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from alice.errors import AliceError
 from alice.plugins.builtin.example_options import no_example
-from alice.plugins.builtin.traces import Ints, text_batch
+from alice.plugins.builtin.traces import text_batch
 from alice.plugins.context import RunContext
 from alice.solving.relabelling import Readings, read_relabelled, relabellings
 from alice.solving.solution import read
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text.alphabet import Alphabet
 from alice.text.formats import read_lines
 

@@ -7,12 +7,11 @@ import numpy as np
 
 from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.relabelling.measure import Changes, Example
-from alice.plugins.builtin.traces import Ints
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.solving.relabelling import Readings
 from alice.solving.solution import NO_SYMBOL
-from alice.statistics import Estimate, Floats, bayesian_bootstrap
+from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
 
 ALL = "all"
 MOST = 10

@@ -9,7 +9,7 @@ from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
 from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
-from alice.reports.panels import Panel, line_panels
+from alice.reports.figures.panels import Panel, line_panels
 from alice.training.presets import PAPER_SIZES, model_config
 
 GREY = "#7d8790"

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from alice.errors import AliceError
 from alice.reports.checks import Array
-from alice.reports.theme import PALETTE, template
+from alice.reports.figures.theme import PALETTE, template
 
 WIDTH = 960
 """Most cells across a figure of many maps; a page is not much wider."""

@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from alice.reports.figures import Values
-from alice.reports.theme import PALETTE, SYMBOLS, template
+from alice.reports.figures.charts import Values
+from alice.reports.figures.theme import PALETTE, SYMBOLS, template
 
 ORDERED = (PALETTE[0], PALETTE[3], PALETTE[1], PALETTE[4])
 """Blue, purple, vermilion, amber: a scale for ordered lines, readable on light and on dark."""

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from alice.reports.panels import DASHES, MOST_MARKERS, Panel, level_and_change, line_panels
-from alice.reports.theme import PALETTE
+from alice.reports.figures.panels import DASHES, MOST_MARKERS, Panel, level_and_change, line_panels
+from alice.reports.figures.theme import PALETTE
 
 
 def test_a_name_has_one_colour_and_one_entry_in_the_legend():

@@ -3,7 +3,7 @@ import pytest
 
 from alice.errors import AliceError
 from alice.reports.figures import bars, heatmap, layer_curve, scatter_with_fit, slider, stacked_shares
-from alice.reports.theme import PALETTE, template
+from alice.reports.figures.theme import PALETTE, template
 
 
 def luminance(color):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from alice.errors import AliceError
-from alice.reports.maps import Marks, character_map, key_matrix, row_normalised, tiled_maps
+from alice.reports.figures.maps import Marks, character_map, key_matrix, row_normalised, tiled_maps
 
 
 def test_each_row_is_divided_by_its_largest_weight():

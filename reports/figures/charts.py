@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from alice.errors import AliceError
 from alice.reports.checks import Array
-from alice.reports.theme import PALETTE, SYMBOLS, template, with_alpha
+from alice.reports.figures.theme import PALETTE, SYMBOLS, template, with_alpha
 
 Values = Array | Sequence[float]
 DERIVED = {"derived": True}
