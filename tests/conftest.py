@@ -1,6 +1,10 @@
 """Tiny models of every variant, and texts to read with them."""
 
+import os
 import signal
+
+# Threads of torch that wait must not spin: the processes of the suite already use all cores. Read when torch is loaded.
+os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 import pytest
 import torch

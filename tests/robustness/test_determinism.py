@@ -23,8 +23,8 @@ ANALYSES = build().analyses
 MEASURES_TIME = {"speed"}
 """Analyses whose results are times, which differ."""
 OPTIONS = {
-    "probe": ["--epochs", "1", "--hidden", "16"],
-    "ngram": ["--epochs", "1", "--hidden", "16"],
+    "probe": ["--epochs", "1", "--hidden", "16", "--target", "vowel"],
+    "ngram": ["--epochs", "1", "--hidden", "16", "--longest", "2"],
     "errors-by-length": ["--solver-texts", "2"],
     "relabelling": ["--samples", "6", "--relabellings", "3"],
     "borg": ["--file", "{place}/cipher.txt", "--relabellings", "3"],
@@ -38,8 +38,8 @@ OPTIONS = {
 def place(tmp_path_factory):
     """A model wide enough that torch shares its products among threads, texts, a cipher, and logs of trainings."""
     folder = tmp_path_factory.mktemp("place")
-    save_checkpoint(folder / "model", d_model=64, d_mlp=256, init_std=0.1)
-    save_texts(folder / "texts.txt", count=80 if LONG else 40)
+    save_checkpoint(folder / "model", d_model=64, d_mlp=256, n_layers=1 + LONG, init_std=0.1)
+    save_texts(folder / "texts.txt", count=80 if LONG else 20)
     (folder / "cipher.txt").write_text("RJ HRIF YF QDAF SEF BFVS KFTRVRNJV YF TDJ " * 4)
     for pool, final in ((10, 2.0), (20, 1.0), (40, 0.5)):
         losses = [(step, 3.0 - (3.0 - final) * step / 60) for step in range(1, 61)]
