@@ -1,7 +1,12 @@
-"""Atomic writes: a file appears under its name only when it is complete.
+"""Paths and files: what may be read, what may be overwritten, and writes that are atomic.
 
-Until then it is a draft, a temporary file such as `.result.json.0a1b2c3d.tmp`. Writers lock their drafts; unlocked ones
-are stale and get removed by the next writer. On file systems without locks, stale drafts stay.
+A file appears under its name only when it is complete. Until then it is a draft, a temporary file such as
+`.result.json.0a1b2c3d.tmp`. Writers lock their drafts; unlocked ones are stale and get removed by the next writer. On
+file systems without locks, stale drafts stay.
+
+One rule for everything that a user names as output: it is never an input, never part of something else, and what exists
+is replaced only if the user asks for it. `check_file`, `check_folder` and `check_parent` test it before anything is
+computed or written.
 """
 
 import errno
@@ -12,7 +17,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+import stat
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, overload
@@ -21,6 +27,13 @@ from alice.errors import AliceError
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LONGEST_SHOWN = 60
+FolderKind = Literal["training", "checkpoint", "report", "reproduction", "folder of reports"]
+"""What a folder that this program writes can be."""
+OWN_FILES = {
+    *("training.json", "training-state.safetensors", "metrics.jsonl", "config.json", "model.safetensors", "card.md"),
+    *("result.json", "arrays.npz", "entry.json", "thumbnail.svg", "reproduce.json", "entries.js"),
+}
+"""Files that make up a folder of ours; `--force` does not replace one of them by something else."""
 _DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
 
 
@@ -84,11 +97,141 @@ def user_path(name: str | Path) -> Path:
     return path
 
 
+def regular_file(path: Path) -> Path:
+    """Return a path to open; raise AliceError for a folder, and for a FIFO or device, which could block for ever.
+
+    A missing file is left to the caller, who knows what to suggest.
+    """
+    if what := _unreadable(path):
+        raise AliceError(f"{path} is {what}; give an ordinary file")
+    return path
+
+
+def _unreadable(path: Path) -> str:
+    """Return what a path is if it exists and is not a regular file."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # opening it gives the reason
+        return ""
+    if stat.S_ISREG(mode):
+        return ""
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+
+
+def folder_kind(folder: Path) -> FolderKind | None:
+    """Return what a folder is, judging by its files; None if it is nothing of ours."""
+    names = _names_in(folder)
+    if "training-state.safetensors" in names:
+        return "training"
+    if "training.json" in names and "totals" not in _keys(folder / "training.json"):  # an exported checkpoint has them
+        return "training"
+    if {"config.json", "model.safetensors"} <= names and "format" in _keys(folder / "config.json"):
+        return "checkpoint"
+    marks: dict[str, FolderKind] = {
+        "result.json": "report",
+        "reproduce.json": "reproduction",
+        "entries.js": "folder of reports",
+    }
+    return next((kind for name, kind in marks.items() if name in names), None)
+
+
+def _names_in(folder: Path) -> set[str]:
+    """Return the names in a folder, without hidden files and drafts; none if there is no such folder."""
+    try:
+        return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except OSError as error:
+        raise AliceError(f"the folder {folder} cannot be read ({error.strerror}); choose another") from error
+
+
+def _keys(path: Path) -> set[str]:
+    """Return the keys of a JSON object in a file; none if it cannot be read."""
+    try:
+        found = read_json(path)
+    except (OSError, ValueError):
+        return set()
+    return set(found) if isinstance(found, dict) else set()
+
+
 def check_not_read(out: Path, read: Iterable[Path]) -> None:
-    """Raise if a file to write is one of the files that are read."""
+    """Raise if a path to write is one of those that are read, by any name, or inside a folder that is read."""
+    if not out.exists():
+        return
     for path in read:
-        if out.exists() and path.exists() and out.samefile(path):
-            raise AliceError(f"{out} is read by this command and would be overwritten; write to another file")
+        if path.exists() and any(path.samefile(place) for place in (out, *out.resolve().parents)):
+            raise AliceError(f"{out} is read by this command and would be overwritten; write elsewhere")
+
+
+def check_file(
+    out: Path | str,
+    *,
+    read: Iterable[Path] = (),
+    is_ours: Callable[[Path], bool] = lambda path: False,
+    force: bool = False,
+) -> Path:
+    """Return the path of a file to write; raise if that would destroy something.
+
+    Args:
+        out: the file that the user names.
+        read: files and folders that the command reads.
+        is_ours: tells whether an existing file is what the command writes, and may be replaced.
+        force: whether the user wants any other file to be replaced.
+
+    """
+    out = user_path(out)
+    check_not_read(out, read)
+    if not out.exists():
+        return out
+    regular_file(out)
+    if out.name in OWN_FILES and (kind := folder_kind(out.parent)):
+        raise AliceError(f"{out} belongs to a {kind}; write to another file")
+    if not (force or is_ours(out)):
+        raise AliceError(f"{out} already exists; add --force to replace it, or write to another file")
+    return out
+
+
+def check_folder(
+    out: Path | str,
+    *,
+    writes: FolderKind,
+    read: Iterable[Path] = (),
+    replace: bool = False,
+    hint: str = "add --force to replace it",
+    besides: Iterable[str] = (),
+) -> Path:
+    """Return the path of a folder to write; raise if it is not empty, unless it holds what `replace` allows to replace.
+
+    Args:
+        out: the folder that the user names.
+        writes: what it will be.
+        read: files and folders that the command reads.
+        replace: whether an existing folder of this kind may be written to.
+        hint: how the user can ask for that.
+        besides: names that do not count.
+
+    """
+    out = user_path(out)
+    if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
+        raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
+    check_not_read(out, read)
+    names = _names_in(out) - set(besides)
+    kind = folder_kind(out)
+    if names and kind != writes:
+        found = f"is a {kind}" if kind else f"is not empty and not a {writes}"
+        raise AliceError(f"{out} {found}; choose another folder")
+    if names and not replace:
+        raise AliceError(f"{out} is already a {writes}; {hint}, or choose another folder")
+    return out
+
+
+def check_parent(out: Path | str) -> Path:
+    """Return the path of a folder in which new folders are created; raise if it is a training, checkpoint or report."""
+    out = user_path(out)
+    kind = folder_kind(out)
+    if kind not in (None, "folder of reports"):
+        raise AliceError(f"{out} is a {kind}; choose a folder of its own for what this command writes")
+    return out
 
 
 def make_folder(folder: Path) -> Path:
@@ -195,8 +338,8 @@ def _lock(descriptor: int) -> bool:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file strictly, as UTF-8; raise OSError if it cannot be read and ValueError if it is not valid."""
-    if path.exists() and not path.is_file():  # reading a FIFO would wait for its writer
-        raise OSError(errno.EINVAL, "it is not an ordinary file")
+    if what := _unreadable(path):
+        raise OSError(errno.EINVAL, f"it is {what}")
     return parse_json(path.read_text(encoding="utf-8"))
 
 

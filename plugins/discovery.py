@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from alice.errors import AliceError
+from alice.files import regular_file, user_path
 from alice.plugins.hookspecs import PROJECT
 
 FOLDER_VARIABLE = "ALICE_INTERP_PLUGINS"
@@ -110,7 +111,8 @@ def _refusing(reason: str) -> Callable[[], Any]:
 
 def _import_file(file: Path) -> ModuleType:
     """Run a Python file as a module with a unique name."""
-    if not file.is_file():
+    file = regular_file(user_path(file))
+    if not file.exists():
         raise AliceError(f"there is no file {file}")
     place = sha256(str(file.resolve()).encode()).hexdigest()[:8]
     name = f"alice_interp_plugin_{place}_{file.stem}"

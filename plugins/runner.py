@@ -10,7 +10,7 @@ from time import perf_counter
 import torch
 
 from alice.errors import AliceError, one_line
-from alice.files import draft_folder
+from alice.files import check_parent, draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
@@ -116,7 +116,8 @@ def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
 
 
 def _check_writable(out: Path) -> None:
-    """Refuse a folder that cannot be created or written to, by trying; remove what the trial created."""
+    """Refuse a folder of something else, or one that cannot be written to, by trying; remove what that created."""
+    out = check_parent(out)
     new = [path for path in (out, *out.parents) if not path.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)

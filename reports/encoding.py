@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from alice.errors import AliceError
+from alice.files import regular_file
 from alice.reports import checks
 from alice.reports.checks import Array, Scalar
 
@@ -99,7 +100,7 @@ def pack_arrays(arrays: Mapping[str, Array]) -> bytes:
 def read_arrays(path: Path, sha256: str) -> dict[str, Array]:
     """Read an `.npz` file that must have the given hash."""
     try:
-        content = path.read_bytes()
+        content = regular_file(path).read_bytes()
     except OSError as error:
         raise BrokenArraysError(f"{path} cannot be read ({error.strerror}); the report is not complete") from error
     if hashlib.sha256(content).hexdigest() != sha256:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, check_file
 from alice.reports import page, plotly_script
-from alice.reports.archive import Report
+from alice.reports.archive import ARRAYS, RESULT, Report
 from alice.reports.checks import Cell
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.figures import theme
@@ -31,14 +30,16 @@ CONTENTS_FROM = 4
 """Figures and tables from which a list of contents helps."""
 
 
-def write_report(report: Report, *, out: Path | None = None, standalone: bool = False) -> Path:
+def write_report(report: Report, *, out: Path | None = None, standalone: bool = False, force: bool = False) -> Path:
     """Write the page of a report as `report.html` in its folder, or elsewhere, and return its path.
 
     A standalone page contains the drawing script; otherwise the script is written once for all reports of a gallery.
+    An existing file that is not such a page is replaced only with `force`, and a file of the report itself never.
     """
     path = report.stored_in / REPORT if out is None else out
-    if out is not None and out.is_file() and MARK not in head(out):
-        raise AliceError(f"{out} exists and is not a report; choose another file name")
+    if out is not None:
+        own = [report.stored_in / name for name in (RESULT, ARRAYS)]
+        path = check_file(out, read=own, is_ours=lambda file: MARK in head(file), force=force)
     library = report.stored_in.absolute().parent
     linked = (library / INDEX).is_file()
     text = render_report(report, address=None if standalone else _relative(library, path), linked=linked)

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from alice.errors import AliceError, one_line
-from alice.files import abandoned_drafts, draft_folder, remove, remove_drafts
+from alice.files import abandoned_drafts, check_parent, draft_folder, remove, remove_drafts
 from alice.reports.archive import RESULT, Report, read_without_arrays, write_result
 from alice.reports.gallery import add_report, write_entry, write_index
 from alice.reports.html import write_report
@@ -30,7 +30,7 @@ def publish(report: Report, out: Path | str, *, standalone: bool = False) -> Rep
     The folder has a temporary name until it is complete. If another process takes the final name meanwhile, a number is
     appended. A gallery that this program did not write is left alone.
     """
-    folder = Path(out).absolute() / _folder_name(report)
+    folder = check_parent(out).absolute() / _folder_name(report)
     _rescue(folder.parent)
     failure: Exception | None = None
     with ExitStack() as held:

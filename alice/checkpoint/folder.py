@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from alice.errors import AliceError, nearest, one_line
-from alice.files import atomic_write, make_folder, read_json, user_path
+from alice.files import atomic_write, make_folder, read_json, regular_file, user_path
 from alice.model.config import ModelConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -115,21 +115,26 @@ def _reason(error: Exception) -> str:
 def read_tensors(file: Path) -> dict[str, Tensor]:
     """Read all tensors of a safetensors file; they must be floating-point and finite."""
     try:
-        tensors = load_file(file)
+        tensors = load_file(regular_file(file))
     except FileNotFoundError as error:
         raise AliceError(f"{file.parent} has no {file.name}; a checkpoint folder needs it") from error
     except (SafetensorError, OSError, ValueError, KeyError) as error:  # KeyError: a dtype that torch does not have
         raise AliceError(
             f"{file} is empty, truncated or not a safetensors file ({_reason(error)}); download the checkpoint again"
         ) from error
+    check_values(tensors, where=str(file))
+    return tensors
+
+
+def check_values(tensors: Mapping[str, Tensor], *, where: str) -> None:
+    """Raise unless all tensors are floating-point and finite."""
     for name, tensor in tensors.items():
         if tensor.dtype not in DTYPES:
             raise AliceError(
-                f"{file}: {_shown(name)} has dtype {tensor.dtype}, not a floating-point one; download the file again"
+                f"{where}: {_shown(name)} has dtype {tensor.dtype}, not a floating-point one; download the file again"
             )
         if not tensor.float().isfinite().all():
-            raise AliceError(f"{file}: {_shown(name)} has values that are not finite; use an earlier checkpoint")
-    return tensors
+            raise AliceError(f"{where}: {_shown(name)} has values that are not finite; use an earlier checkpoint")
 
 
 def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> None:

@@ -16,7 +16,9 @@ from zipfile import is_zipfile
 import torch
 from torch import Tensor
 
+from alice.checkpoint import folder
 from alice.errors import AliceError, nearest
+from alice.files import atomic_write, regular_file
 from alice.model.config import ModelConfig, Variant
 from alice.text.alphabet import LETTERS, Alphabet
 
@@ -71,6 +73,15 @@ def read(file: Path, *, alphabet: str | None = None, ema: bool = False) -> Upstr
     )
 
 
+def write(out: Path, file: str, found: Upstream, *, check: str, decodes: bool) -> None:
+    """Write an imported checkpoint and its card, and remove the other files of an earlier checkpoint."""
+    for name in (folder.CARD, folder.TRAINING, folder.METRICS):
+        (out / name).unlink(missing_ok=True)
+    folder.write(out, found.config, found.weights)
+    with atomic_write(out / folder.CARD) as page:
+        page.write(card(out.name, file, found, check=check, decodes=decodes))
+
+
 def card(name: str, file: str, found: Upstream, *, check: str, decodes: bool) -> str:
     """Return the card of an imported checkpoint as Markdown: its origin, what was assumed, and how well it decodes."""
     config = found.config
@@ -99,6 +110,7 @@ A `{config.variant}` ALICE model of the authors' code (al-jshen/alice), imported
 
 def _load(file: Path) -> Any:
     """Return the contents of a file of `torch.save` if they are tensors and plain values; no code in it is executed."""
+    regular_file(file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns about formats that we reject anyway

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.options import FOLDER, AtLeast, NearestGroup, device_option
+from alice.cli.options import FILE, FOLDER, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
-from alice.errors import AliceError
+from alice.files import check_folder, regular_file
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 
 
@@ -57,9 +57,9 @@ def show(name: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(config, indent=2))
         return
-    console, card = Console(), folder / CARD
+    console, card = Console(), regular_file(folder / CARD)
     if card.exists():
-        console.print(Markdown(card.read_text(encoding="utf-8")))
+        console.print(Markdown(card.read_text(encoding="utf-8", errors="replace")))
     table = Table("field", "value", title="Configuration", box=None, title_justify="left")
     for field, value in config.items():
         table.add_row(field, repr(value).replace("[", r"\["))
@@ -67,13 +67,16 @@ def show(name: str, as_json: bool) -> None:
 
 
 @ckpt.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
-@click.argument("training", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("training", type=FOLDER)
 @click.option("--out", required=True, type=FOLDER, help="Folder to write.")
 @click.option("--name", help="Name on the card.  [default: the name of --out]")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on; its test split is used.")
 @click.option("--samples", type=AtLeast(1), help="Maximum number of texts.  [default: the whole test split]")
+@force_option
 @device_option
-def export(training: Path, out: Path, name: str | None, data: str, samples: int | None, device: str | None) -> None:
+def export(
+    training: Path, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
+) -> None:
     """Write the model of a TRAINING folder in half precision, with a card of measured error rates."""
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
@@ -82,9 +85,8 @@ def export(training: Path, out: Path, name: str | None, data: str, samples: int 
     from alice.model import Alice
     from alice.training.folder import Training
 
-    if out.resolve() == training.resolve():
-        raise AliceError(f"{out} is the training folder itself; export to another folder")
-    summary, log = Training.open(training, {}).summary(), (training / METRICS).read_bytes()
+    check_folder(out, writes="checkpoint", read=[training], replace=force)
+    summary, log = Training.open(training, {}).summary(), regular_file(training / METRICS).read_bytes()
     model = round_to_half(Alice.from_pretrained(training, device=device))
     errors = measure(model, data, samples=samples)
     name = name or out.name
@@ -102,7 +104,7 @@ def export(training: Path, out: Path, name: str | None, data: str, samples: int 
 
 
 @ckpt.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.option("--out", required=True, type=FOLDER, help="Folder to write.")
 @click.option(
     "--alphabet",
@@ -115,25 +117,25 @@ def export(training: Path, out: Path, name: str | None, data: str, samples: int 
     show_default=True,
     help="Take the weights averaged over training, or the last ones, as the authors' own analyses do.",
 )
+@force_option
 @device_option
-def import_(file: Path, out: Path, alphabet: str | None, ema: bool, device: str | None) -> None:
+def import_(file: Path, out: Path, alphabet: str | None, ema: bool, force: bool, device: str | None) -> None:
     """Convert FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command reads.
 
     No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess; the
     model is checked on English texts under random keys.
     """
-    from alice.checkpoint import folder as checkpoint
     from alice.checkpoint import upstream
-    from alice.files import atomic_write
+    from alice.checkpoint.folder import check_values
     from alice.model import Alice
     from alice.solving import known_text
 
+    check_folder(out, writes="checkpoint", read=[file], replace=force)
     found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
-    checkpoint.write(out, found.config, found.weights)
-    model = Alice.from_pretrained(out, device=device)
+    check_values(found.weights, where=str(file))
+    model = Alice.from_weights(found.config, found.weights, where=str(file), device=device)
     checked = known_text.check(model)
-    with atomic_write(out / checkpoint.CARD) as page:
-        page.write(upstream.card(out.name, file.name, found, check=str(checked), decodes=checked.decodes))
+    upstream.write(out, file.name, found, check=str(checked), decodes=checked.decodes)
     hint = "; --ema takes the averaged ones" if found.has_average and not ema else ""
     click.echo(f"weights: {found.source}{hint}")
     click.echo(f"check: {checked}")
@@ -143,7 +145,7 @@ def import_(file: Path, out: Path, alphabet: str | None, ema: bool, device: str 
         order, error = better[0].symbols, better[1].error
         _warn(
             f"with the symbols in another order only {100 * error:.1f} % are decoded wrongly; import again with "
-            f"--alphabet {shlex.quote(order)}"
+            f"--force --alphabet {shlex.quote(order)}"
         )
     elif not checked.decodes:
         _warn(

@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from alice.cli.data_stats import measure, print_stats
-from alice.cli.options import AtLeast, NearestChoice, NearestGroup
+from alice.cli.options import FILE, AtLeast, NearestChoice, NearestGroup, force_option
 from alice.cli.progress import track
 from alice.errors import AliceError
-from alice.files import check_not_read, user_path
+from alice.files import check_file, user_path
 from alice.text.alphabet import ALPHABETS
 from alice.text.cleaning import Reason
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
@@ -109,11 +109,14 @@ def data() -> None:
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="File to write: .txt or .txt.gz; .csv or .csv.gz with --multilingual.",
 )
+@force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")  # fmt: skip
-def prepare(out: Path, as_json: bool, multilingual: bool, sources: tuple[str, ...], **options: Any) -> None:
+def prepare(
+    out: Path, force: bool, as_json: bool, multilingual: bool, sources: tuple[str, ...], **options: Any
+) -> None:
     """Write the cleaned texts of SOURCE to a file, one per line, and say what was dropped and why.
 
     With --multilingual, SOURCE is a folder with one file per language, named by its code (en.txt.gz), or there is a
@@ -124,9 +127,9 @@ def prepare(out: Path, as_json: bool, multilingual: bool, sources: tuple[str, ..
     if not multilingual and sources:
         raise AliceError("--source is for --multilingual; add that, or give the one source as an argument")
     counts, show = (
-        (_prepare_multilingual(choice, sources, out), _print_languages)
+        (_prepare_multilingual(choice, sources, out, force=force), _print_languages)
         if multilingual
-        else (_prepare(choice, out), _print_counts)
+        else (_prepare(choice, out, force=force), _print_counts)
     )
     if as_json:
         click.echo(json.dumps(counts, indent=2))
@@ -147,11 +150,11 @@ def stats(as_json: bool, **options: Any) -> None:
         print_stats(choice.source, found)
 
 
-def _prepare(choice: Choice, out: Path) -> dict[str, Any]:
+def _prepare(choice: Choice, out: Path, *, force: bool) -> dict[str, Any]:
     """Write the texts, one per line, and return the counts."""
     tally, written = Tally(), 0
     corpus = choice.open()
-    check_not_read(out, [corpus.file] if corpus.file else [])
+    check_file(out, read=corpus.files, force=force)
     with write_lines(out) as file:
         for text in choice.texts(corpus, tally):
             file.write(text + "\n")
@@ -171,7 +174,7 @@ def _prepare(choice: Choice, out: Path) -> dict[str, Any]:
     }
 
 
-def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> dict[str, Any]:
+def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path, *, force: bool) -> dict[str, Any]:
     """Write segments of the languages in turn to a CSV file, and return the counts.
 
     The defaults are those of the paper: letters and space only, segments of at least 256 characters. The limit applies
@@ -182,7 +185,7 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path) -> 
     choices = {code: replace(choice, source=source) for code, source in sources.items()}
     tallies = {code: Tally() for code in sources}
     corpora = {code: each.open() for code, each in choices.items()}
-    check_not_read(out, [corpus.file for corpus in corpora.values() if corpus.file])
+    check_file(out, read=[file for corpus in corpora.values() for file in corpus.files], force=force)
     texts = {code: choices[code].select(corpus.texts(tallies[code])) for code, corpus in corpora.items()}
     written = Counter[str]()
     with write_csv(out, COLUMNS) as write:

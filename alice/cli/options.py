@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from alice.errors import nearest
+from alice.errors import AliceError, nearest
 from alice.fields import Kind, field_kinds, flags_of
+from alice.files import user_path
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -24,8 +25,26 @@ NONE_WORD = "none"
 """What a user writes for None where a field's default is something else."""
 _SAID_NONE: Any = object()
 SPLITS = ("test", "train", "all")
-FILE = click.Path(path_type=Path)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class UserPath(click.Path):
+    """A path with `~` expanded; one that the system refuses is an error of usage."""
+
+    def __init__(self, **kinds: bool) -> None:
+        super().__init__(path_type=Path, **kinds)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the path."""
+        try:
+            value = user_path(value)
+        except AliceError as error:
+            self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = UserPath()
+FILE = UserPath(dir_okay=False)
+FOLDER = UserPath(file_okay=False)
 
 
 class Whole(click.types.IntParamType):
@@ -89,8 +108,9 @@ device_option = click.option(
 )
 """Adds `--device`, passed as `device: str | None`, to a command that computes."""
 out_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True, help="Folder of all reports.")
+force_option = click.option("--force", is_flag=True, help="Replace what is already there.")
 PLUGIN_HELP = "Load a plugin from a Python file, which runs its code."
-plugin_option = click.option("--plugin", type=FILE, multiple=True, help=PLUGIN_HELP)
+plugin_option = click.option("--plugin", type=PATH, multiple=True, help=PLUGIN_HELP)
 
 
 def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | None = None) -> Decorator:
@@ -174,7 +194,7 @@ def _click_type(kind: Kind) -> ParamType:
     if kind.choices:
         return _Literal(kind.choices)
     if kind.scalar is Path:
-        return FILE
+        return PATH
     return Whole() if kind.scalar is int else click.types.convert_type(kind.scalar)
 
 

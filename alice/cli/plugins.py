@@ -11,6 +11,7 @@ from rich.text import Text
 
 from alice.cli.options import FOLDER, NearestGroup, plugin_option
 from alice.cli.run import announce
+from alice.files import check_parent
 from alice.plugins.analysis import summary_of
 from alice.plugins.manager import Plugin, build
 
@@ -44,7 +45,7 @@ def new(name: str, out: Path) -> None:
     """Write a project called NAME: an analysis that runs, its test, and the metadata to install it."""
     from alice.plugins.scaffold import write_project
 
-    folder = str(write_project(name, out))
+    folder = str(write_project(name, check_parent(out)))
     quoted = shlex.quote(folder)
     click.echo(f"{folder}\nnext: pip install -e {quoted} && pytest {quoted}")
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from alice.cli import options as shared
-from alice.cli.options import FOLDER, AtLeast, NearestChoice
+from alice.cli.options import FILE, FOLDER, AtLeast, NearestChoice
 from alice.cli.run import Job, open_context, places, run_one
 from alice.errors import AliceError, nearest
+from alice.files import regular_file
 from alice.plugins.manager import Plugins, build
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ MODELS = ("base", "bijective", "dynamic")
 """Bundled models of the paper's three variants."""
 MULTILINGUAL = "multilingual"
 """Name of the bundled model for the Borg cipher, if there is one."""
-FILE = click.Path(path_type=Path, dir_okay=False)
 TRAININGS_HELP = "Trainings of: alice-interp sweep {0}; may be repeated."
 
 
@@ -57,10 +57,10 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     that does not hold is a result, not a failure.
     """
     from alice.files import make_folder
-    from alice.plugins.reproduce.page import REPORTS, check_folder, write_reproduction
+    from alice.plugins.reproduce.page import REPORTS, check_place, write_reproduction
 
     request = _request(given)  # before anything is computed
-    check_folder(make_folder(out))
+    make_folder(check_place(out))
 
     from alice.plugins.reproduce.assemble import assemble  # after the cheap checks, since it imports torch
     from alice.plugins.reproduce.plan import plan
@@ -89,7 +89,7 @@ def _request(given: dict[str, Any]) -> "Request":
         if name not in ANALYSES:
             raise AliceError(f"--skip {name}: there is no such analysis{nearest(name, ANALYSES)}")
     for name in ("borg", "borg_plain"):
-        if given[name] is not None and not given[name].is_file():
+        if given[name] is not None and not regular_file(given[name]).exists():
             raise AliceError(f"there is no file {given[name]}; docs/reproduce.md says what --borg takes")
     for folder in (*given["generalization_trainings"], *given["scaling_trainings"]):
         if not folder.is_dir():

@@ -17,6 +17,7 @@ from alice.cli import options as shared
 from alice.cli.options import dataclass_options, given
 from alice.cli.progress import track
 from alice.errors import AliceError
+from alice.files import user_path
 from alice.front_door import build_analysis, check_inputs
 from alice.plugins.analysis import ALL, Analysis, help_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins, build
@@ -101,9 +102,9 @@ def _plugin_files(args: Sequence[str]) -> Iterable[Path]:
         if argument == "--":
             return
         if argument == "--plugin" and place + 1 < len(args):
-            yield Path(args[place + 1])
+            yield user_path(args[place + 1])
         elif argument.startswith("--plugin="):
-            yield Path(argument.partition("=")[2])
+            yield user_path(argument.partition("=")[2])
 
 
 @click.group(cls=AnalysisGroup, epilog=f"--data takes the corpora of plugins, too, or {POSSIBLE_SOURCES}.")

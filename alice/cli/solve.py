@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from alice.cli.options import PLUGIN_HELP, device_option
+from alice.cli.options import FILE, PATH, PLUGIN_HELP, device_option
 from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.errors import AliceError
+from alice.files import regular_file
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
 from alice.plugins.solvers import SolverSetup, check_solver, open_solver
 from alice.text.corpus import QUOTES
@@ -31,10 +32,10 @@ EPILOG = (
 
 @click.command(epilog=EPILOG)
 @click.argument("text", required=False)
-@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Solve every line of a file.")
+@click.option("--file", type=FILE, help="Solve every line of a file.")
 @click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
 @click.option("--solver", metavar="NAME", help="Solve without a model: beam, hill-climbing or another; see below.")
-@click.option("--plugin", "files", type=click.Path(path_type=Path), multiple=True, help=PLUGIN_HELP)
+@click.option("--plugin", "files", type=PATH, multiple=True, help=PLUGIN_HELP)
 @click.option("--layers", is_flag=True, help="Show the answer after each layer.")
 @click.option("--animation/--no-animation", default=True, help="Show a single text layer by layer on a terminal.")
 @device_option
@@ -123,7 +124,7 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
         lines = [text]
     elif file is not None:
         try:
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = regular_file(file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise AliceError(f"{file} cannot be read as text ({error}); give a UTF-8 text file") from error
     elif sys.stdin is None:

@@ -20,6 +20,7 @@ from alice.cli.train_options import (
 )
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
+from alice.files import check_parent
 from alice.text.corpus import POSSIBLE_SOURCES
 from alice.training.presets import CPU_SIZES, PRESETS
 
@@ -108,6 +109,7 @@ def _sweep(
     threads, device, track = (options.pop(name) for name in ("threads", "device", "track"))
     chosen = {name: options.pop(name) for name in NEW_TRAINING}
     changes = given(options)
+    check_parent(out)
     recipes = {name: recipe_of(preset, changes | own) for name, (_, own) in members.items()}
 
     import torch  # after the quick checks: it takes seconds

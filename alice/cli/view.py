@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from alice.cli.options import PATH
 from alice.errors import AliceError
 
 
 @click.command(short_help="Show the gallery of all reports in the browser.")
-@click.argument("folder", metavar="[DIR]", default="runs", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="[DIR]", default="runs", type=PATH)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: any free one]")
 @click.option("--browser/--no-browser", default=True, help="Open the browser.  [default: yes]")
 def view(folder: Path, port: int, browser: bool) -> None:

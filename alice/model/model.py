@@ -1,6 +1,6 @@
 """Alice: embedding, blocks, and a `decode` that the forward pass and every lens share."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -50,11 +50,19 @@ class Alice(LensSurface, HookedRootModule):
         from alice.checkpoint import folder as checkpoint  # which itself imports the configuration from this room
 
         folder = checkpoint.resolve(name)
-        config, weights = checkpoint.read(folder)
-        checkpoint.check_size(weights, config, where=str(folder))
+        return cls.from_weights(*checkpoint.read(folder), where=str(folder), device=device)
+
+    @classmethod
+    def from_weights(
+        cls, config: ModelConfig, weights: Mapping[str, Tensor], *, where: str, device: torch.device | str | None = None
+    ) -> Self:
+        """Make a model of weights that must fit its configuration, in fp32 and eval mode; errors name `where`."""
+        from alice.checkpoint import folder as checkpoint
+
+        checkpoint.check_size(weights, config, where=where)
         with torch.random.fork_rng(devices=[]):  # leave the caller's RNG state as it is
             model = cls(config)
-        checkpoint.check_fit(weights, model.state_dict(), where=str(folder))
+        checkpoint.check_fit(weights, model.state_dict(), where=where)
         model.load_state_dict({name: tensor.float() for name, tensor in weights.items()})
         return model.to(choose_device(device)).eval()
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from alice.errors import AliceError, nearest
-from alice.files import user_path
+from alice.files import regular_file, user_path
 from alice.text.alphabet import ENGLISH, Alphabet
 from alice.text.cleaning import Cleaner, Reason
 from alice.text.formats import READERS, Reader, parse_hub_name, read_hub, read_quotes_database
@@ -48,6 +48,14 @@ class Corpus:
     """Opens the source and gives its raw texts."""
     file: Path | None = None
     """The file that is read, unless the source is a dataset."""
+
+    @property
+    def files(self) -> list[Path]:
+        """The file or the dataset folder that is read; nothing for a dataset of the hub."""
+        if self.file is not None:
+            return [self.file]
+        folder = user_path(parse_hub_name(self.name.removeprefix(HUB_PREFIX))[0])
+        return [folder] if folder.is_dir() else []
 
     def __iter__(self) -> Iterator[str]:
         return self.texts()
@@ -159,8 +167,9 @@ def _reader_of(file: Path, source: str, also: Iterable[str]) -> Reader:
             raise AliceError(f"there is no corpus {source!r}, only {POSSIBLE_SOURCES}{hint}")
         siblings = [path.name for path in file.parent.iterdir()] if file.parent.is_dir() else []
         raise AliceError(f"there is no file {file}{nearest(file.name, siblings) or '; check the path'}")
+    regular_file(file)
     if ending is None:
         raise AliceError(f"{file} has an unknown extension; possible are {POSSIBLE_SOURCES}")
-    if file.is_file() and not file.stat().st_size:
+    if not file.stat().st_size:
         raise AliceError(f"{file} is empty; get it again")
     return READERS[ending]

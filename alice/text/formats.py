@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from alice.errors import AliceError, nearest
-from alice.files import atomic_write, user_path
+from alice.files import atomic_write, regular_file, user_path
 
 Reader = Callable[[Path, str | None], Iterator[str]]
 
@@ -64,7 +64,7 @@ def read_parquet(path: Path, column: str | None = None) -> Iterator[str]:
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
+        with pq.ParquetFile(regular_file(path), memory_map=True) as file:
             name = choose_column(file.schema_arrow.names, column, path)
             for batch in file.iter_batches(columns=[name]):
                 for value in batch.column(0).to_pylist():
@@ -205,7 +205,7 @@ def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
     """Open a UTF-8 file, decompressing it while it is read; turn errors during reading into a sentence."""
     opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline=newline) as file:
+        with opener(regular_file(path), "rt", encoding="utf-8-sig", newline=newline) as file:
             yield file
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise AliceError(

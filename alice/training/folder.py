@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from alice.checkpoint.folder import CONFIG, METRICS, TRAINING, WEIGHTS, resolve, write_json
+from alice.checkpoint.folder import METRICS, TRAINING, resolve, write_json
 from alice.errors import AliceError
-from alice.files import atomic_write, held, make_folder, read_json, remove_drafts
+from alice.files import (
+    atomic_write,
+    check_folder,
+    folder_kind,
+    held,
+    make_folder,
+    read_json,
+    regular_file,
+    remove_drafts,
+)
 from alice.model.config import ModelConfig
 from alice.training.recipe import Recipe
 from alice.training.state import STATE, read_counters
@@ -49,6 +58,8 @@ class Training:
     @classmethod
     def open(cls, folder: Path, changes: dict[str, Any]) -> "Training":
         """Read the training of a folder, with changes to its recipe, to resume it."""
+        if folder_kind(folder) == "checkpoint":
+            raise AliceError(f"{folder} is a checkpoint, not a training; start a new training with --init {folder}")
         described, where = read_description(folder), str(folder / TRAINING)
         saved = Recipe.from_dict(described["recipe"], where=where)
         for name, value in changes.items():
@@ -64,13 +75,8 @@ class Training:
         return cls(model, recipe, described["data"], folder, described.get("text_column"), described.get("init"))
 
     def check_new(self) -> None:
-        """Raise if the folder already holds a training or a model."""
-        if (self.folder / TRAINING).exists():
-            raise AliceError(
-                f"{self.folder} already holds a training; add --resume to continue it, or choose another folder"
-            )
-        if taken := [name for name in (CONFIG, WEIGHTS, STATE) if (self.folder / name).exists()]:
-            raise AliceError(f"{self.folder} already holds a model ({taken[0]}); choose another folder")
+        """Raise if the folder already is a training or anything else."""
+        check_folder(self.folder, writes="training", hint="add --resume to continue it")
 
     @contextmanager
     def claimed(self, *, new: bool) -> Iterator[None]:
@@ -154,7 +160,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Return the rows of metrics.jsonl, leaving out a last line that a crash cut off."""
     rows = []
     path = folder / METRICS
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = regular_file(path).read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
+from alice.files import regular_file
 
 STATE = "training-state.safetensors"
 
@@ -70,7 +71,7 @@ def read_counters(folder: Path) -> Counters:
 def _opened(folder: Path) -> Iterator[Any]:
     """Open the state of a training folder; raise AliceError if it cannot be read."""
     try:
-        with safe_open(folder / STATE, framework="pt") as file:
+        with safe_open(regular_file(folder / STATE), framework="pt") as file:
             yield file
     except FileNotFoundError as error:
         raise AliceError(f"{folder} has no {STATE}, so it cannot be resumed; start without --resume") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from alice.errors import AliceError
-from alice.files import atomic_write
+from alice.files import atomic_write, check_folder, regular_file
 from alice.reports import encoding, page
 from alice.reports.html import INDEX
 from alice.reports.number_text import shown
@@ -153,16 +153,18 @@ class Reproduction:
         return {"format": FORMAT, "version": VERSION, **_without_nan(plain)}
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that has an `index.html` of somebody else."""
+def check_place(folder: Path) -> Path:
+    """Return a folder to write to; raise if it is something else or has an `index.html` of somebody else."""
+    check_folder(folder, writes="reproduction", replace=True, besides=[REPORTS])
     path = folder / INDEX
-    if path.exists() and OUR_MARK.encode() not in path.read_bytes()[:BYTES_OF_HEAD]:
+    if path.exists() and OUR_MARK.encode() not in regular_file(path).read_bytes()[:BYTES_OF_HEAD]:
         raise AliceError(f"{path} was not written by alice-interp reproduce and would be lost; use another folder")
+    return folder
 
 
 def write_reproduction(folder: Path, found: Reproduction) -> Path:
     """Write `reproduce.json` and the page into a folder, and return the path of the page."""
-    check_folder(folder)
+    check_place(folder)
     with atomic_write(folder / DOCUMENT) as file:
         file.write(encoding.write_json(found.document()))
     with atomic_write(folder / INDEX) as file:

@@ -106,8 +106,8 @@ def test_a_wrong_order_of_symbols_is_noticed_and_the_right_one_named():
     done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
     assert percent(done.stdout) > 50
     assert "in another order only" in done.stderr
-    assert "--alphabet ' ABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?-;:" in done.stderr
-    again = invoke("ckpt", "import", "theirs.pt", "--out", "ours", "--alphabet", SPACE_FIRST.lower())
+    assert "--force --alphabet ' ABCDEFGHIJKLMNOPQRSTUVWXYZ.,!?-;:" in done.stderr
+    again = invoke("ckpt", "import", "theirs.pt", "--out", "ours", "--force", "--alphabet", SPACE_FIRST.lower())
     assert again.stderr == ""
     assert percent(again.stdout) < 5
 
@@ -119,7 +119,7 @@ def test_a_model_with_averaged_weights_says_which_it_took():
     torch.save(reference.file_of(state, config, ema_model_state_dict=averaged), "both.pt")
     plain = invoke("ckpt", "import", "both.pt", "--out", "ours").stdout
     assert plain.startswith("weights: model_state_dict; --ema takes the averaged ones\n")
-    assert invoke("ckpt", "import", "both.pt", "--out", "ours", "--ema").stdout.startswith(
+    assert invoke("ckpt", "import", "both.pt", "--out", "averaged", "--ema").stdout.startswith(
         "weights: ema_model_state_dict\n"
     )
 

@@ -63,7 +63,7 @@ def test_the_result_is_never_overwritten(folder):
     before = (folder / "result.json").read_bytes()
     done = report(folder, "--out", folder / "result.json")
     assert done.exit_code == 1
-    assert "is not a report; choose another file name" in done.stderr
+    assert "is read by this command" in done.stderr
     assert (folder / "result.json").read_bytes() == before
 
 

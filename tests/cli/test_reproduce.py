@@ -149,4 +149,6 @@ for arguments in {list(wrong.values())!r}:
 def test_a_page_of_somebody_else_is_left_alone(world):
     (world.place / "mine").mkdir()
     (world.place / "mine" / "index.html").write_text("mine")
+    assert "is not empty" in reproduce(out="mine", code=1).stderr
+    (world.place / "mine" / "reproduce.json").write_text("{}")
     assert "would be lost" in reproduce(out="mine", code=1).stderr

@@ -111,11 +111,11 @@ def test_a_training_of_an_older_version_without_later_fields_can_be_resumed(fold
 
 
 def test_a_training_is_never_started_over_another_or_over_a_model(corpus, trained, tmp_path):
-    with pytest.raises(AliceError, match="already holds a training; add --resume"):
+    with pytest.raises(AliceError, match="is already a training; add --resume"):
         carry_out(small_training(trained, corpus, steps=2))
     tiny("base").save_pretrained(tmp_path)
     before = (tmp_path / "model.safetensors").read_bytes()
-    with pytest.raises(AliceError, match="already holds a model"):
+    with pytest.raises(AliceError, match="is a checkpoint; choose another folder"):
         carry_out(small_training(tmp_path, corpus, steps=2))
     assert (tmp_path / "model.safetensors").read_bytes() == before
 
