@@ -1,4 +1,4 @@
-"""Corpus files of every format, whole and damaged: what is whole comes back, what is not is a sentence."""
+"""Corpus files of every format, intact and damaged: they are read as texts, or the error is one sentence."""
 
 import csv
 import gzip
@@ -7,7 +7,7 @@ import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fuzz.pieces import ODD_VALUES, Dice, Finding, new_folder
+from fuzz.pieces import ODD_VALUES, Choices, Finding, new_folder
 
 from alice.errors import AliceError
 from alice.text.corpus import open_corpus
@@ -24,18 +24,18 @@ TYPES = (
 
 def try_input(data: bytes) -> None:
     """Write a file of any format and read it as a corpus."""
-    dice = Dice(data)
-    ending = dice.pick(list(READERS))
-    column = dice.pick([None, None, None, "text", "quote", "other", ""])
-    texts = [dice.text() for _ in range(dice.below(4))]
-    if dice.below(4):
-        content = made = _content(ending, texts, dice)
-        content = dice.damaged_bytes(content)
+    choices = Choices(data)
+    ending = choices.pick(list(READERS))
+    column = choices.pick([None, None, None, "text", "quote", "other", ""])
+    texts = [choices.text() for _ in range(choices.below(4))]
+    if choices.below(4):
+        content = made = _content(ending, texts, choices)
+        content = choices.damaged_bytes(content)
     else:
-        content, made = dice.rest(), None
-    if ending.endswith(".gz") and made is not None and dice.below(8):
+        content, made = choices.rest(), None
+    if ending.endswith(".gz") and made is not None and choices.below(8):
         content = made = gzip.compress(content)
-        content = dice.damaged_bytes(content)
+        content = choices.damaged_bytes(content)
     file = FOLDER / f"corpus{ending}"
     file.write_bytes(content)
     try:
@@ -51,41 +51,41 @@ def try_input(data: bytes) -> None:
         raise Finding(f"{ending} gives {raw} and keeps {kept}")
 
 
-def _content(ending: str, texts: list[str], dice: Dice) -> bytes:
+def _content(ending: str, texts: list[str], choices: Choices) -> bytes:
     if ending == ".parquet":
-        return _parquet(texts, dice)
+        return _parquet(texts, choices)
     out = io.StringIO(newline="")
     if ending.startswith(".csv"):
         csv.writer(out).writerows([["id", "text"], *([str(number), text] for number, text in enumerate(texts))])
     elif ending.startswith(".jsonl"):
-        records = [{"text": text} for text in texts] + [dice.damaged_document({"text": "a", "b": [1]})]
-        out.writelines(json.dumps(record, ensure_ascii=bool(dice.below(2))) + "\n" for record in records)
-        out.write(dice.pick(["", "\n", json.dumps(dice.pick(ODD_VALUES)), "[" * 3000, "9" * 5000, "{" * 200_000]))
+        records = [{"text": text} for text in texts] + [choices.damaged_document({"text": "a", "b": [1]})]
+        out.writelines(json.dumps(record, ensure_ascii=bool(choices.below(2))) + "\n" for record in records)
+        out.write(choices.pick(["", "\n", json.dumps(choices.pick(ODD_VALUES)), "[" * 3000, "9" * 5000, "{" * 200_000]))
     else:
         out.writelines(f"{text}\n" for text in texts)
     return out.getvalue().encode(errors="surrogatepass")
 
 
-def _parquet(texts: list[str], dice: Dice) -> bytes:
-    kind = dice.pick(TYPES)
+def _parquet(texts: list[str], choices: Choices) -> bytes:
+    kind = choices.pick(TYPES)
     values = [text.encode(errors="surrogatepass") for text in texts]
     try:
-        # Bytes that are no UTF-8 get into a column of texts without a check, as other programs write them.
-        column = pa.array(values, pa.binary()).view(pa.string()) if pa.types.is_string(kind) else _column(kind, dice)
-        return _stored(column, dice)
+        # Invalid UTF-8 gets into a text column without a check, as other programs write it.
+        column = pa.array(values, pa.binary()).view(pa.string()) if pa.types.is_string(kind) else _column(kind, choices)
+        return _stored(column, choices)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
-        return _stored(pa.array([None], kind), dice)
+        return _stored(pa.array([None], kind), choices)
 
 
-def _stored(column: pa.Array, dice: Dice) -> bytes:
+def _stored(column: pa.Array, choices: Choices) -> bytes:
     out = io.BytesIO()
-    names = dice.pick([["text"], ["quote"], ["id"], [""], ["te.xt"]])
-    pq.write_table(pa.table([column], names=names), out, compression=dice.pick(["none", "snappy", "gzip", "zstd"]))
+    names = choices.pick([["text"], ["quote"], ["id"], [""], ["te.xt"]])
+    pq.write_table(pa.table([column], names=names), out, compression=choices.pick(["none", "snappy", "gzip", "zstd"]))
     return out.getvalue()
 
 
-def _column(kind: pa.DataType, dice: Dice) -> pa.Array:
-    odd = dice.pick([0, 2**62, -(2**62), 1.5, "a", b"\xff", ["a"], {"text": "a"}, None])
+def _column(kind: pa.DataType, choices: Choices) -> pa.Array:
+    odd = choices.pick([0, 2**62, -(2**62), 1.5, "a", b"\xff", ["a"], {"text": "a"}, None])
     if pa.types.is_temporal(kind):
         whole = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pa.array([odd], whole).view(kind)

@@ -1,4 +1,4 @@
-"""Values of options: an analysis or a recipe is made of them exactly as they were written, or they are refused."""
+"""Values of options: an analysis or a recipe gets them exactly as given, or they are refused."""
 
 import math
 import os
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from fuzz.pieces import Dice, Finding
+from fuzz.pieces import Choices, Finding
 
 from alice.cli.options import dataclass_options, given
 from alice.cli.run import run_options
-from alice.front_door import build_analysis
 from alice.cli.train_options import recipe_of
 from alice.errors import AliceError
 from alice.fields import field_kinds, flags_of, from_plain, to_plain
+from alice.front_door import build_analysis
 from alice.plugins.manager import build
 from alice.training.presets import PRESETS
 from alice.training.recipe import Recipe
@@ -32,30 +32,30 @@ WORDS = (
 
 
 def try_input(data: bytes) -> None:
-    """Give options to an analysis or to a training."""
-    dice = Dice(data)
-    cls: Any = dice.pick([*ANALYSES, Recipe])
-    preset = dice.pick(list(PRESETS))
-    arguments = [word for _ in range(1 + dice.below(4)) for word in _argument(cls, dice)]
+    """Pass options to an analysis or to a recipe."""
+    choices = Choices(data)
+    cls: Any = choices.pick([*ANALYSES, Recipe])
+    preset = choices.pick(list(PRESETS))
+    arguments = [word for _ in range(1 + choices.below(4)) for word in _argument(cls, choices)]
     try:
         made = _call(cls, preset, arguments)
     except (AliceError, click.ClickException, click.exceptions.Exit) as error:
         if "\n" in str(error) and "\n" not in "".join(arguments):
-            raise Finding(f"the error is no sentence: {str(error)!r}") from error
+            raise Finding(f"the error is not one sentence: {str(error)!r}") from error
         return
     _check(made, arguments)
 
 
-def _argument(cls: type, dice: Dice) -> list[str]:
+def _argument(cls: type, choices: Choices) -> list[str]:
     kinds = field_kinds(cls)
-    name = dice.pick(list(kinds))
-    flags = [*flags_of(name, kinds[name]), "--seed", "--split", "--port", f"--{dice.text(5)}"]
-    flag = dice.pick(flags if not dice.below(6) else flags[:1])
-    value = dice.pick(WORDS) if dice.below(4) else dice.text(8)
-    if kinds[name].scalar is bool and dice.below(4):
+    name = choices.pick(list(kinds))
+    flags = [*flags_of(name, kinds[name]), "--seed", "--split", "--port", f"--{choices.text(5)}"]
+    flag = choices.pick(flags if not choices.below(6) else flags[:1])
+    value = choices.pick(WORDS) if choices.below(4) else choices.text(8)
+    if kinds[name].scalar is bool and choices.below(4):
         return [flag]
-    words = [f"{flag}={value}"] if dice.below(2) else [flag, value]
-    return [os.fsdecode(word.replace("\0", "").encode(errors="replace")) for word in words]  # as a shell can give them
+    words = [f"{flag}={value}"] if choices.below(2) else [flag, value]
+    return [os.fsdecode(word.replace("\0", "").encode(errors="replace")) for word in words]  # as a shell passes them
 
 
 def _call(cls: Any, preset: str, arguments: list[str]) -> Any:
@@ -70,7 +70,7 @@ def _call(cls: Any, preset: str, arguments: list[str]) -> Any:
 
 
 def _check(made: Any, arguments: list[str]) -> None:
-    if isinstance(made, int):  # `--help` was asked for
+    if isinstance(made, int):  # `--help`
         return
     for field in fields(made):
         value = getattr(made, field.name)
@@ -82,7 +82,7 @@ def _check(made: Any, arguments: list[str]) -> None:
             and value not in (field.default, *PRESET_WORDS)
             and value not in "\0".join(arguments)
         ):
-            raise Finding(f"{field.name} is {value!r}, which nobody wrote: {arguments}")
+            raise Finding(f"{field.name} is {value!r}, which is not in {arguments}")
     again = from_plain(type(made), to_plain(made)) if not isinstance(made, Recipe) else Recipe(**made.to_dict())
     if again != made and not any(isinstance(getattr(made, field.name), Path) for field in fields(made)):
-        raise Finding(f"{made} comes back from a result as {again}")
+        raise Finding(f"{made} is read from a result as {again}")

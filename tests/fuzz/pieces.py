@@ -1,4 +1,4 @@
-"""Bytes of a fuzzer as decisions: numbers, texts, odd values and damage to documents and files."""
+"""Choices made from the bytes of a fuzzer: numbers, texts, odd values, and damage to documents and files."""
 
 import atexit
 import json
@@ -26,37 +26,37 @@ ODD_VALUES = (
 )  # fmt: skip
 
 
-class Finding(AssertionError):  # noqa: N818  (it is none of the product)
-    """The product gave a wrong answer without a word."""
+class Finding(AssertionError):  # noqa: N818  (not an error of the product)
+    """The product gave a wrong answer without an error."""
 
 
 def new_folder() -> Path:
-    """Make a folder for the files of a target, which goes with the process."""
+    """Make a folder for the files of a target, removed when the process ends."""
     folder = Path(mkdtemp(prefix="alice-fuzz-"))
     atexit.register(rmtree, folder, ignore_errors=True)
     return folder
 
 
-class Dice:
-    """Makes decisions from bytes; when they are used up, every decision is the first one."""
+class Choices:
+    """Makes choices from bytes; when they are used up, it always takes the first option."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.place = data, 0
+        self.data, self.position = data, 0
 
     def below(self, count: int) -> int:
         """Return a number from 0 to less than `count`."""
         width = max(1, (count - 1).bit_length() + 7 >> 3)
-        taken = self.data[self.place : self.place + width]
-        self.place += width
+        taken = self.data[self.position : self.position + width]
+        self.position += width
         return int.from_bytes(taken, "little") % count
 
     def pick(self, options: Any) -> Any:
-        """Return one of some options."""
+        """Return one of the options."""
         return options[self.below(len(options))]
 
     def rest(self) -> bytes:
-        """Return all bytes that are left."""
-        left, self.place = self.data[self.place :], len(self.data)
+        """Return all remaining bytes."""
+        left, self.position = self.data[self.position :], len(self.data)
         return left
 
     def text(self, longest: int = 30) -> str:
@@ -70,7 +70,7 @@ class Dice:
         return chr(self.below(0x110000)) if kind == 7 else self.pick(ODD_CHARACTERS)
 
     def damaged_document(self, document: Any, *, most: int = 3) -> Any:
-        """Return a JSON document with up to so many places changed."""
+        """Return a JSON document with up to `most` places changed."""
         changed = deepcopy(document)
         for _ in range(self.below(most + 1)):
             self._damage_place(changed)
@@ -95,12 +95,12 @@ class Dice:
             return
 
     def written(self, document: Any) -> bytes:
-        """Return a document as JSON, which is sometimes not quite JSON."""
+        """Return a document as JSON, sometimes damaged."""
         text = json.dumps(document, ensure_ascii=bool(self.below(2)))
         return self.damaged_bytes(text.encode(errors="surrogatepass"))
 
     def damaged_bytes(self, content: bytes) -> bytes:
-        """Return bytes with something cut, flipped, doubled or put in; most of the time as they are."""
+        """Return bytes with a part cut, changed, doubled or inserted; most of the time unchanged."""
         action = self.below(12)
         place = self.below(len(content) + 1)
         end = place + self.below(40)

@@ -1,13 +1,13 @@
-"""Plugin files put together from harmless pieces: whatever they say, the list of plugins is made and tells of them.
+"""Plugin files assembled from harmless pieces: whatever they contain, they are listed, with an error if they fail.
 
-The pieces do nothing but define, return and raise: a fuzzer must not write programs of its own.
+The pieces only define, return and raise, because a fuzzer must not write programs of its own.
 """
 
 import io
 from contextlib import redirect_stderr
 from unittest.mock import patch
 
-from fuzz.pieces import Dice, Finding, new_folder
+from fuzz.pieces import Choices, Finding, new_folder
 
 from alice.cli.options import dataclass_options
 from alice.plugins import manager
@@ -15,7 +15,7 @@ from alice.plugins.analysis import help_of, summary_of
 
 SEEDS = (b"\x00", bytes(range(30)), bytes(range(60, 0, -1)))
 BUILTIN = ("alice.plugins.builtin.early_exit",)
-"""One of the built-in plugins: loading all would take most of the time."""
+"""One built-in plugin; loading all of them would take most of the time."""
 FOLDER = new_folder()
 HEADS = (
     "from dataclasses import dataclass, field\nfrom pathlib import Path\nfrom typing import Any, Literal\n"
@@ -70,15 +70,15 @@ HOOKS = (
 
 def try_input(data: bytes) -> None:
     """Write a plugin and load it among the built-in ones."""
-    dice = Dice(data)
-    file = FOLDER / dice.pick(["plugin.py", "a plugin.py", "json.py", "plugin.txt"])
-    file.write_bytes(_source(dice).encode(errors="surrogatepass"))
+    choices = Choices(data)
+    file = FOLDER / choices.pick(["plugin.py", "a plugin.py", "json.py", "plugin.txt"])
+    file.write_bytes(_source(choices).encode(errors="surrogatepass"))
     with redirect_stderr(io.StringIO()), patch.object(manager, "BUILTIN", BUILTIN):
         found = manager.build(third_party=False, files=[file])
     file.unlink()
     *builtin, plugin = found.all
     if any(one.error for one in builtin) or len(builtin) != len(BUILTIN):
-        raise Finding(f"a stranger's plugin breaks others: {[one for one in builtin if one.error]}")
+        raise Finding(f"a plugin breaks others: {[one for one in builtin if one.error]}")
     if plugin.error is not None and (not plugin.error or "\n" in plugin.error):
         raise Finding(f"the error is {plugin.error!r}")
     if plugin.error is not None and (plugin.analyses or plugin.corpora or plugin.solvers):
@@ -90,11 +90,13 @@ def try_input(data: bytes) -> None:
             raise Finding(f"{cls} is not found by its name")
 
 
-def _source(dice: Dice) -> str:
-    head = dice.pick(HEADS) if not dice.below(4) else HEADS[0]
-    usual = [BODIES[0], BODIES[1], BODIES[19]] if dice.below(4) else []
-    body = usual + [dice.pick(BODIES) for _ in range(dice.below(4))]
-    hooks = [dice.pick(HOOKS) for _ in range(1 + dice.below(2))]
-    if dice.below(8) == 7:
-        body.append(f"    # {dice.text()}")
-    return head + dice.pick(DECORATORS) + "class Count:\n" + "\n".join([*body, "    pass"]) + "\n\n" + "\n".join(hooks)
+def _source(choices: Choices) -> str:
+    head = choices.pick(HEADS) if not choices.below(4) else HEADS[0]
+    usual = [BODIES[0], BODIES[1], BODIES[19]] if choices.below(4) else []
+    body = usual + [choices.pick(BODIES) for _ in range(choices.below(4))]
+    hooks = [choices.pick(HOOKS) for _ in range(1 + choices.below(2))]
+    if choices.below(8) == 7:
+        body.append(f"    # {choices.text()}")
+    return (
+        head + choices.pick(DECORATORS) + "class Count:\n" + "\n".join([*body, "    pass"]) + "\n\n" + "\n".join(hooks)
+    )

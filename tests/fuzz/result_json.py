@@ -1,11 +1,11 @@
-"""`result.json` of a run folder: what loads is stored again as the same result, and its page can be made."""
+"""`result.json` of a report: what loads can be stored again unchanged, and its page can be made."""
 
 import json
 import warnings
 
 import numpy as np
 import plotly.graph_objects as go
-from fuzz.pieces import Dice, Finding, new_folder
+from fuzz.pieces import Choices, Finding, new_folder
 
 from alice.errors import AliceError
 from alice.reports import Figure, Metric, Result, Table, archive
@@ -44,23 +44,23 @@ DOCUMENT = json.loads((FOLDER / archive.RESULT).read_text())
 
 def try_input(data: bytes) -> None:
     """Damage a result and read it, store it again and make its page."""
-    dice = Dice(data)
-    shown = not dice.below(4)
-    (FOLDER / archive.RESULT).write_bytes(dice.written(dice.damaged_document(DOCUMENT, most=4)))
+    choices = Choices(data)
+    shown = not choices.below(4)
+    (FOLDER / archive.RESULT).write_bytes(choices.written(choices.damaged_document(DOCUMENT, most=4)))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy and plotly warn of what is old, which is no harm
+            warnings.simplefilter("ignore")  # numpy and plotly warn of deprecated values
             run = archive.read_report(FOLDER)
     except AliceError as error:
         if "\n" in str(error) or len(str(error)) > 1000:
-            raise Finding(f"the error is no sentence: {str(error)[:300]!r}") from error
+            raise Finding(f"the error is not one sentence: {str(error)[:300]!r}") from error
         return
     archive.write_result(AGAIN, run.result, run.provenance)
     again = archive.read_report(AGAIN)
     if archive.fingerprint(again.result) != archive.fingerprint(run.result):
-        raise Finding(f"stored again it is another result: {run.result} and {again.result}")
+        raise Finding(f"the stored result differs: {run.result} and {again.result}")
     if repr(encode(again.provenance, "")) != repr(encode(run.provenance, "")):
-        raise Finding(f"stored again it has another provenance: {run.provenance} and {again.provenance}")
+        raise Finding(f"the stored provenance differs: {run.provenance} and {again.provenance}")
     if shown:
         render_report(run)
         for figure in run.result.figures.values():

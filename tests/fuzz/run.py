@@ -1,7 +1,7 @@
-"""Feed targets with many inputs: `python tests/fuzz/run.py [TARGET ...] --inputs 100000`.
+"""Feeds many inputs to the targets: `python tests/fuzz/run.py [TARGET ...] --inputs 100000`.
 
-With atheris (`pip install alice-interp[fuzz]`) inputs that reach new lines of our code are kept and changed further;
-without it they are random. A finding ends a target with its traceback, and the input is printed to be tried again.
+With atheris (`pip install alice-interp[fuzz]`) inputs that reach new lines of our code are kept and mutated; without it
+they are random. A finding ends a target with its traceback, and the input is printed so that it can be reproduced.
 """
 
 import argparse
@@ -48,13 +48,13 @@ def fuzz_guided(name: str, inputs: int, seed: int) -> None:
 
 def fuzz_randomly(name: str, inputs: int, seed: int) -> None:
     """Make random inputs, half of them by changing a seed."""
-    target, dice = import_module(f"fuzz.{name}"), random.Random(seed)  # noqa: S311  (no secret)
+    target, rng = import_module(f"fuzz.{name}"), random.Random(seed)  # noqa: S311  (not a secret)
     started = perf_counter()
     for number in range(inputs):
-        content = dice.randbytes(dice.randrange(LONGEST))
+        content = rng.randbytes(rng.randrange(LONGEST))
         if number % 2:
-            start = dice.choice(target.SEEDS)
-            content = (start + content)[: dice.randrange(LONGEST)]
+            start = rng.choice(target.SEEDS)
+            content = (start + content)[: rng.randrange(LONGEST)]
         try:
             with _time_limit():
                 target.try_input(content)
@@ -65,7 +65,7 @@ def fuzz_randomly(name: str, inputs: int, seed: int) -> None:
 
 
 class Hang(BaseException):
-    """An input took too long; no `except` in a target may take it for one of its own."""
+    """An input took too long; a BaseException, so that no `except Exception` catches it."""
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def _time_limit() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.alarm(0)  # else it would end the process later, in the midst of something else
+        signal.alarm(0)  # otherwise it would end the process later
         signal.signal(signal.SIGALRM, before)
 
 
@@ -87,13 +87,13 @@ def _give_up(number: int, frame: object) -> None:
 def main() -> int:
     """Run the targets, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"any of {', '.join(TARGETS)}; all if none")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"any of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--inputs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--random", action="store_true", help="do without atheris")
+    parser.add_argument("--random", action="store_true", help="do not use atheris")
     chosen = parser.parse_args()
     if unknown := set(chosen.targets) - set(TARGETS):
-        parser.error(f"there is no target {', '.join(sorted(unknown))}; choose among {', '.join(TARGETS)}")
+        parser.error(f"there is no target {', '.join(sorted(unknown))}; choose from {', '.join(TARGETS)}")
     if len(chosen.targets) != 1:
         more = ["--inputs", str(chosen.inputs), "--seed", str(chosen.seed), *(["--random"] * chosen.random)]
         codes = [subprocess.call([sys.executable, __file__, name, *more]) for name in chosen.targets or TARGETS]

@@ -1,4 +1,4 @@
-"""The short mode of the fuzzer: a few hundred inputs for each target; `run.py` makes as many as one likes."""
+"""The short form of the fuzzer: 200 inputs for each target. `run.py` makes any number."""
 
 import signal
 import subprocess
@@ -8,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from fuzz.pieces import Dice
+from fuzz.pieces import Choices
 from fuzz.run import TARGETS, Hang, fuzz_randomly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 SHORT = settings(
-    max_examples=200, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -36,14 +36,14 @@ def test_no_input_gives_a_traceback_or_a_wrong_answer(name):
 def test_a_finding_names_its_input(capsys, monkeypatch):
     target = import_module("fuzz.text_input")
 
-    def stumble(data):
+    def fail(data):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(target, "try_input", stumble)
+    monkeypatch.setattr(target, "try_input", fail)
     with pytest.raises(ZeroDivisionError):
         fuzz_randomly("text_input", 5, seed=0)
     assert "text_input: input 0 is b" in capsys.readouterr().err
-    assert signal.alarm(0) == 0, "the alarm would end this process later"
+    assert signal.alarm(0) == 0, "the alarm is still set and would end this process later"
 
 
 def test_an_input_that_hangs_is_a_finding(capsys, monkeypatch):
@@ -54,16 +54,16 @@ def test_an_input_that_hangs_is_a_finding(capsys, monkeypatch):
     assert "text_input: input 0 is b" in capsys.readouterr().err
 
 
-def test_an_unknown_target_is_told():
+def test_an_unknown_target_is_an_error():
     script = Path(__file__).with_name("run.py")
     done = subprocess.run([sys.executable, script, "nothing"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "there is no target nothing" in done.stderr
 
 
-def test_the_same_bytes_are_the_same_decisions():
+def test_the_same_bytes_give_the_same_choices():
     document = {"a": [1, {"b": 2}], "c": "d"}
-    first, second = (Dice(bytes(range(1, 60))) for _ in range(2))
+    first, second = (Choices(bytes(range(1, 60))) for _ in range(2))
     assert first.damaged_document(document) == second.damaged_document(document)
     assert first.written(document) == second.written(document)
-    assert Dice(b"").damaged_document(document) == document
+    assert Choices(b"").damaged_document(document) == document

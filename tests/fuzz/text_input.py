@@ -1,9 +1,9 @@
-"""Texts to solve, to clean and to transcribe: nothing but the letters changes, and cleaning ends in the alphabet."""
+"""Texts to solve, clean and transcribe: only letters change, and cleaned texts are in the alphabet."""
 
 from string import ascii_letters
 from typing import get_args
 
-from fuzz.pieces import Dice, Finding, new_folder
+from fuzz.pieces import Choices, Finding, new_folder
 
 from alice.errors import AliceError
 from alice.plugins.builtin.borg.transcription import Style, align, plain_words, read_transcription
@@ -19,11 +19,11 @@ FOLDER = new_folder()
 
 
 def try_input(data: bytes) -> None:
-    """Solve, clean and transcribe what the bytes say."""
-    dice = Dice(data)
-    cleaner, style, longest = dice.pick(CLEANERS), dice.pick(get_args(Style)), 1 + dice.below(20)
-    raw = bool(dice.below(2))
-    text = dice.rest().decode(errors="surrogateescape") if raw else dice.text(200)
+    """Solve, clean and transcribe a text made from the bytes."""
+    choices = Choices(data)
+    cleaner, style, longest = choices.pick(CLEANERS), choices.pick(get_args(Style)), 1 + choices.below(20)
+    raw = bool(choices.below(2))
+    text = choices.rest().decode(errors="surrogateescape") if raw else choices.text(200)
     _try_reading(text, cleaner.alphabet)
     _try_solving(text)
     _try_cleaning(text, cleaner)

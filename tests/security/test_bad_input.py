@@ -1,4 +1,4 @@
-"""What the fuzzer, or the reading for it, found once: each is now a sentence, and stays one."""
+"""Inputs that once gave a traceback or a wrong answer: each is now one sentence."""
 
 import gzip
 import json
@@ -36,25 +36,25 @@ def saved(tmp_path):
     return tmp_path
 
 
-def test_json_lines_nested_too_deep(tmp_path):
+def test_json_lines_nested_too_deeply(tmp_path):
     (tmp_path / "deep.jsonl").write_text("[" * 100_000)
     refused("line 1: not valid JSON", list, open_corpus(str(tmp_path / "deep.jsonl")))
 
 
-def test_a_parquet_column_of_texts_that_are_no_utf8(tmp_path):
+def test_a_parquet_column_that_is_not_utf8(tmp_path):
     column = pa.array([b"abc\xff"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"text": column}), tmp_path / "bytes.parquet")
     refused("cannot be read as Parquet", list, open_corpus(str(tmp_path / "bytes.parquet")))
 
 
-def test_the_ending_of_a_compressed_file_in_capitals(tmp_path):
+def test_an_extension_in_capitals_is_recognised(tmp_path):
     (tmp_path / "TEXTS.TXT.GZ").write_bytes(gzip.compress(b"a text that is long enough\n"))
     assert list(open_corpus(str(tmp_path / "TEXTS.TXT.GZ"))) == ["A TEXT THAT IS LONG ENOUGH"]
 
 
 @pytest.mark.parametrize("name", ["norm_eps", "rope_theta", "sinkhorn_tau", "gumbel_noise", "init_std"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 10**400])
-def test_a_number_in_a_config_that_nobody_can_reckon_with(name, value):
+def test_a_number_out_of_range_in_a_config(name, value):
     refused(f"{name}=", ModelConfig.from_dict, {name: value})
 
 
@@ -63,14 +63,14 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("unknown key", ModelConfig.from_dict, {"a" * 9000: 1})
 
 
-def test_a_key_that_stands_twice_in_a_config(saved):
+def test_a_repeated_key_in_a_config(saved):
     file = saved / checkpoint.CONFIG
     file.write_text(file.read_text().replace('"d_model": 16', '"d_model": 16, "d_model": 32'))
     refused("an object repeats a key", checkpoint.read_config, saved)
 
 
 @pytest.mark.parametrize("kind", [torch.int32, torch.bool, torch.complex64, torch.float8_e4m3fn])
-def test_weights_that_are_no_floating_point_numbers(saved, kind):
+def test_weights_that_are_not_floating_point_numbers(saved, kind):
     weights = load_file(saved / checkpoint.WEIGHTS)
     save_file({name: tensor.to(kind) for name, tensor in weights.items()}, saved / checkpoint.WEIGHTS)
     refused("not a floating-point one", Alice.from_pretrained, saved)
@@ -84,20 +84,20 @@ def test_weights_that_are_not_finite(saved, number):
     refused("ln_final.w has values that are not finite", Alice.from_pretrained, saved)
 
 
-def test_a_tensor_with_a_name_of_several_lines(saved):
+def test_a_tensor_name_of_several_lines(saved):
     weights = load_file(saved / checkpoint.WEIGHTS)
     save_file(weights | {"a\nb" + "c" * 900: torch.zeros(1)}, saved / checkpoint.WEIGHTS)
     refused(r"1 unknown \(first: a\\nbc+\)", Alice.from_pretrained, saved)
 
 
-def test_weights_of_a_type_that_torch_lacks(saved):
+def test_weights_of_a_dtype_unknown_to_torch(saved):
     header = b'{"a":{"dtype":"F8_E8M0","shape":[1],"data_offsets":[0,1]}}'
     (saved / checkpoint.WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header + b"\0")
     with pytest.raises(AliceError):
         Alice.from_pretrained(saved)
 
 
-def test_a_result_of_a_version_that_is_a_novel(tmp_path):
+def test_a_result_with_a_very_long_version(tmp_path):
     archive.write_result(tmp_path, Result("T"), {})
     document = json.loads((tmp_path / archive.RESULT).read_text()) | {"version": "a" * 9000}
     (tmp_path / archive.RESULT).write_text(json.dumps(document))
@@ -120,7 +120,7 @@ def test_a_report_behind_a_link_out_of_the_folder_is_not_shown(tmp_path):
         ("raise GeneratorExit", "GeneratorExit"),
     ],
 )
-def test_a_plugin_that_raises_what_is_no_ordinary_error(tmp_path, source, words):
+def test_a_plugin_that_raises_an_unusual_exception(tmp_path, source, words):
     (tmp_path / "odd.py").write_text(source)
     *others, plugin = build(third_party=False, files=[tmp_path / "odd.py"]).all
     assert plugin.error == words
@@ -133,13 +133,13 @@ def test_a_plugin_can_be_interrupted(tmp_path):
         build(third_party=False, files=[tmp_path / "odd.py"])
 
 
-def test_bytes_on_standard_input_that_are_no_text():
+def test_invalid_utf8_on_standard_input():
     result = CliRunner(charset="utf-8").invoke(main, ["solve", "-"], input=b"abc \xff hello\n")
     assert (result.exit_code, len(result.stderr.strip().splitlines())) == (1, 1)
     assert "UTF-8" in result.stderr
 
 
-def test_bytes_in_an_argument_that_are_no_text():
+def test_invalid_utf8_in_an_argument():
     result = CliRunner().invoke(main, ["solve", "abc \udcff hello"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "the text is not valid UTF-8" in result.stderr

@@ -1,4 +1,4 @@
-"""The page of dependencies names every direct one, in the version that is pinned."""
+"""docs/dependencies.md lists every direct dependency in its pinned version."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
 UNPINNED = {"atheris"}
-"""Needed for fuzzing only, and not to be had for every Python."""
+"""Needed for fuzzing only, and not available for every Python."""
 
 
 def normal(name: str) -> str:
@@ -34,13 +34,13 @@ def listed() -> dict[str, str]:
     }
 
 
-def test_every_direct_dependency_is_listed_and_no_other():
+def test_exactly_the_direct_dependencies_are_listed():
     assert set(listed()) == direct() - UNPINNED
     assert all(f"`{name}`" in PAGE for name in UNPINNED)
 
 
 @pytest.mark.parametrize("name", sorted(direct() - UNPINNED))
-def test_the_version_that_was_looked_at_is_the_pinned_one(name):
+def test_the_listed_version_is_the_pinned_one(name):
     assert listed()[name] == pinned()[name]
 
 

@@ -1,6 +1,6 @@
-"""Whatever a text, a name, an option or a plugin says, on the pages it is text: tried from the command line on.
+"""Texts, names, options and plugins cannot inject markup into pages: tested from the command line to the page.
 
-That nothing of it runs is tried in a real browser in tests/reports/test_browser_safety.py.
+tests/reports/test_browser_safety.py checks in a real browser that no injected code runs.
 """
 
 import json
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from alice.plugins import Result, hookimpl
+from alice.plugins import Metric, Result, hookimpl
 from alice.reports import Figure, Table
 
 EVIL = {evil!r}
@@ -33,7 +33,7 @@ LINK = "<a href='javascript:window.pwned=1'>x</a>"
 
 @dataclass(frozen=True)
 class Evil:
-    """Say <script>window.pwned=1</script>."""
+    """Write <script>window.pwned=1</script>."""
 
     name = "evil"
     word: str = ""
@@ -42,8 +42,8 @@ class Evil:
         evil, link = (text if self.word else "harmless".ljust(len(text), "-") for text in (EVIL, LINK))
         bars = go.Figure(go.Bar(x=[evil, link], y=[1, 2], name=evil), {{"title": {{"text": link}}}})
         return Result(
-            evil, evil, [evil], {{evil: evil}}, tables={{"t": Table([evil], [[evil], [link]], evil)}},
-            figures={{"f": Figure(bars, evil)}},
+            evil, evil, [evil], [Metric("m", evil, unit=evil, model=evil, label=evil)],
+            tables={{"t": Table(["c"], [[evil], [link]], evil, {{"c": evil}})}}, figures={{"f": Figure(bars, evil)}},
         )
 
 
@@ -54,7 +54,7 @@ def register_analyses():
 
 
 class Page(HTMLParser):
-    """The elements of a page, and what stands in its JSON."""
+    """The elements of a page, and its JSON."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Page(HTMLParser):
             self.json.append(data)
 
     def check_against(self, harmless: "Page") -> None:
-        """See that this page has the elements and attributes of another one, and no more."""
+        """Check that this page has exactly the elements and attributes of another one."""
         assert [tag for tag, _ in self.tags] == [tag for tag, _ in harmless.tags]
         assert [sorted(attrs) for _, attrs in self.tags] == [sorted(attrs) for _, attrs in harmless.tags]
         for _, attrs in self.tags:
@@ -95,13 +95,22 @@ def pages(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("where", ["report.html", "../index.html"])
-def test_a_hostile_plugin_with_hostile_options_and_names_writes_text(pages, where):
+def test_a_hostile_plugin_with_hostile_options_and_names_injects_no_markup(pages, where):
     evil, harmless = (Page((pages[word].parent / where).read_text()) for word in (EVIL, ""))
     evil.check_against(harmless)
-    assert "pwned" in (pages[EVIL].parent / where).read_text()  # it was not just lost
+    shown = "report.html" if where == "report.html" else "../entries.js"
+    assert "pwned" in (pages[EVIL].parent / shown).read_text()  # it is shown, as text
 
 
-def test_what_stands_in_scripts_is_json_without_a_tag(pages):
+def test_the_list_of_the_gallery_is_json_without_a_tag(pages):
+    _, line = (pages[EVIL].parent.parent / "entries.js").read_text().splitlines()
+    assert not set("<>&") & set(line)
+    listed = json.loads(line.removeprefix("addReport(").removesuffix(");"))
+    assert listed["title"] == EVIL
+    assert not set("<>&\"' :#") & set(listed["address"])
+
+
+def test_the_json_of_a_report_contains_no_tag(pages):
     found = Page(pages[EVIL].read_text()).json
     assert found
     for text in found:
@@ -110,27 +119,27 @@ def test_what_stands_in_scripts_is_json_without_a_tag(pages):
     assert any(EVIL in str(json.loads(text).get("csv")).replace('""', '"') for text in found)
 
 
-def reproduction(said: str) -> Reproduction:
-    """Return a page full of one text."""
-    check = Check("name", (said,), said, said, 0.5, 0.4, 0.6, 0.0, "above", "holds")
-    link = Link(said, "runs/a/report.html")
-    claim = Claim("key", said, said, "holds", (check,), reports=(link,))
-    absent = Claim("other", said, said, "not tested", absent=f"{said} `{said}`")
+def reproduction(text: str) -> Reproduction:
+    """Return a page that shows one text everywhere."""
+    check = Check("name", (text,), text, text, 0.5, 0.4, 0.6, 0.0, "above", "holds")
+    link = Link(text, "runs/a/report.html")
+    claim = Claim("key", text, text, "holds", (check,), reports=(link,))
+    absent = Claim("other", text, text, "not tested", absent=f"{text} `{text}`")
     items = [
-        Item(said, said, (Row(said, said, said),), "key", "holds", (link,), said),
-        Item(said, said, absent=f"{said} `{said}`"),
+        Item(text, text, (Row(text, text, text),), "key", "holds", (link,), text),
+        Item(text, text, absent=f"{text} `{text}`"),
     ]
-    run = {"analysis": said, "models": [said, said], "report": "", "error": said, "seconds": 1.0}
-    return Reproduction([claim, absent], items, {said: said, "data": [said], "more": {said: said}}, [run], said)
+    run = {"analysis": text, "models": [text, text], "report": "", "error": text, "seconds": 1.0}
+    return Reproduction([claim, absent], items, {text: text, "data": [text], "more": {text: text}}, [run], text)
 
 
-def test_no_text_of_a_reproduction_becomes_markup():
+def test_no_text_of_a_reproduction_injects_markup():
     text = render_reproduction(reproduction(EVIL))
     Page(text).check_against(Page(render_reproduction(reproduction("harmless"))))
-    assert "49" not in text.replace("pwned", "").split("</style>", 1)[1].split("<main", 1)[1]  # nor a template's code
+    assert "49" not in text.replace("pwned", "").split("</style>", 1)[1].split("<main", 1)[1]  # nor template code
 
 
-def test_a_folder_that_is_named_like_a_script_becomes_a_relative_address():
+def test_a_folder_named_like_a_script_becomes_a_relative_address():
     from alice.plugins.reproduce.claims import link
 
     report = SimpleNamespace(stored_in=Path("javascript:window.pwned=1#<b>"))
@@ -138,19 +147,19 @@ def test_a_folder_that_is_named_like_a_script_becomes_a_relative_address():
     assert address == "runs/javascript%3Awindow.pwned%3D1%23%3Cb%3E/report.html"
 
 
-@pytest.mark.parametrize("arguments", [["run", "--help"], ["plugins", "--help"], ["solve", "--help"]])
-def test_the_help_says_that_a_plugin_runs_code(arguments):
-    said = " ".join(CliRunner().invoke(main, arguments).output.split())
-    assert "Load a plugin from a Python file, which runs the code in it." in said
+@pytest.mark.parametrize("command", ["run", "plugins", "solve"])
+def test_the_help_says_that_a_plugin_runs_code(command):
+    text = " ".join(CliRunner().invoke(main, [command, "--help"]).output.split())
+    assert "Load a plugin from a Python file, which runs its code." in text
 
 
-def test_the_folder_of_plugins_is_said_to_run_code_too():
-    said = " ".join(CliRunner().invoke(main, ["plugins", "--help"]).output.split())
-    assert "ALICE_INTERP_PLUGINS names, whose code runs whenever plugins are loaded" in said
+def test_the_help_says_that_the_folder_of_plugins_runs_code():
+    text = " ".join(CliRunner().invoke(main, ["plugins", "--help"]).output.split())
+    assert "in the folder that ALICE_INTERP_PLUGINS names; their code runs whenever plugins are loaded" in text
 
 
 def test_loading_a_file_is_announced_before_its_code_runs(tmp_path):
     (tmp_path / "mine.py").write_text("import sys\nprint('I ran', file=sys.stderr)\n")
     done = CliRunner().invoke(main, ["plugins", "--plugin", str(tmp_path / "mine.py")])
-    said = done.stderr
-    assert said.index(f"running the code in {tmp_path / 'mine.py'}") < said.index("I ran")
+    text = done.stderr
+    assert text.index(f"running the code in {tmp_path / 'mine.py'}") < text.index("I ran")

@@ -1,6 +1,6 @@
-"""`view` is asked by a raw socket for what no browser would ask for: it answers, and gives nothing away.
+"""Raw requests to `view` that no browser would send: each gets an answer, and no other file is disclosed.
 
-What a well-behaved client can ask for is tried in tests/reports/test_server.py.
+Ordinary requests are tested in tests/reports/test_server.py.
 """
 
 import socket
@@ -10,7 +10,7 @@ import pytest
 from alice.reports import Report, Result
 from alice.reports.server import serving
 
-SECRET = b"the secret of another folder"
+SECRET = b"a secret in another folder"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def server(tmp_path_factory):
 
 
 def exchange(server, content):
-    """Send bytes and return all that comes back."""
+    """Send bytes and return the whole response."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
         connection.sendall(content)
         connection.shutdown(socket.SHUT_WR)
@@ -49,7 +49,7 @@ def status(answer):
     return int(answer.split(b" ", 2)[1])
 
 
-def test_these_requests_do_get_what_they_may(server):
+def test_reports_are_served(server):
     assert status(get(server, b"/one/result.json")) == 200
     assert b"A run" in get(server, b"/one/report.html")
 
@@ -76,15 +76,15 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: repr(path[:40]))
-def test_no_path_leads_out(server, path):
+def test_no_path_leads_out_of_the_folder(server, path):
     answer = get(server, path)
-    gallery = path.startswith((b"/?", b"/#"))  # what follows is no part of the path
+    gallery = path.startswith((b"/?", b"/#"))  # what follows is not part of the path
     assert status(answer) == (200 if gallery else 404)
     assert SECRET not in answer
     assert b"root:x:0" not in answer
 
 
-def test_a_path_from_the_root_of_the_disk_leads_nowhere(server):
+def test_absolute_paths_are_not_served(server):
     absolute = str(server.place / "secret.json").encode()
     for path in (absolute, b"/" + absolute, absolute.replace(b"/", b"%2f"), b"file://" + absolute):
         assert SECRET not in get(server, path)
@@ -102,7 +102,7 @@ def test_a_path_from_the_root_of_the_disk_leads_nowhere(server):
         (b"GET " + b"/" * 70000 + b" HTTP/1.1", {414}),
     ],
 )  # fmt: skip
-def test_odd_request_lines_are_answered_or_dropped(server, request_line, wanted):
+def test_malformed_request_lines_are_refused_or_dropped(server, request_line, wanted):
     answer = exchange(server, request_line + b"\r\nHost: 127.0.0.1:%d\r\n\r\n" % server.server_port)
     assert b"Traceback" not in answer
     assert not answer.startswith(b"HTTP/") or status(answer) in wanted or request_line == b"GET /"
@@ -116,7 +116,7 @@ def test_odd_request_lines_are_answered_or_dropped(server, request_line, wanted)
         [b"X%d: a" % number for number in range(200)],
     ],
 )
-def test_odd_headers_give_no_page(server, more):
+def test_malformed_headers_are_refused(server, more):
     answer = get(server, b"/one/result.json", *more)
     assert b"A run" not in answer
     assert b"Traceback" not in answer
@@ -133,12 +133,12 @@ def test_another_name_for_this_machine_is_refused(server, host):
         assert b"A run" not in answer
 
 
-def test_an_address_in_the_request_line_does_not_stand_in_for_the_host(server):
+def test_an_address_in_the_request_line_does_not_replace_the_host_header(server):
     answer = exchange(server, b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: evil.example\r\n\r\n" % server.server_port)
     assert status(answer) == 403
 
 
-def test_no_other_address_of_this_machine_listens(server):
+def test_only_the_loopback_address_listens(server):
     for address in ("127.0.0.2", *socket.gethostbyname_ex(socket.gethostname())[2]):
         if address != "127.0.0.1":
             with pytest.raises(OSError, match="refused"), socket.create_connection((address, server.server_port), 2):
@@ -146,19 +146,19 @@ def test_no_other_address_of_this_machine_listens(server):
 
 
 @pytest.mark.parametrize("path", [b"/", b"/one/result.json", b"/nowhere", b"/plotly.min.js", b"/\xff"])
-def test_every_answer_carries_the_guards(server, path):
+def test_every_response_has_the_security_headers(server, path):
     head = get(server, path).partition(b"\r\n\r\n")[0].decode("latin-1").lower()
-    for guard in (
+    for header in (
         "x-content-type-options: nosniff", "x-frame-options: deny", "referrer-policy: no-referrer",
         "cross-origin-resource-policy: same-origin", "cache-control: no-store",
         "content-security-policy: default-src 'none'",
     ):  # fmt: skip
-        assert guard in head
+        assert header in head
     assert "python" not in head
     assert "unsafe-eval" not in head
     assert "access-control" not in head
 
 
-def test_headers_cannot_be_split_by_a_path(server):
+def test_a_path_cannot_inject_headers(server):
     answer = get(server, b"/%0d%0aX-Evil:%201/x.json")
     assert b"x-evil" not in answer.lower()
