@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands themselves: `python docs/generate_cli.py`."""
+"""Writes docs/cli.md from the help of the commands: `python docs/generate_cli.py`."""
 
 import os
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ WIDTH = 100
 INTRODUCTION = """\
 # Command line
 
-Written by `python docs/generate_cli.py` from the commands themselves; a test fails when it is stale.
+Generated from the help of the commands by `python docs/generate_cli.py`; a test fails when it is out of date.
 """
 
 
 def generate() -> str:
-    """Return the page: the help of every command, the built-in analyses included."""
-    os.environ["ALICE_INTERP_LOAD_PLUGINS"] = ""  # what happens to be installed here is not part of the page
+    """Return the page: the help of every command, including the built-in analyses."""
+    os.environ["ALICE_INTERP_LOAD_PLUGINS"] = ""  # installed plugins are not part of the page
     from alice.cli import main
 
     sections = (f"\n## `{name}`\n\n```\n{text}\n```\n" for name, text in helps(main, "alice-interp", None))
@@ -25,7 +25,7 @@ def generate() -> str:
 
 
 def helps(command: click.Command, name: str, parent: click.Context | None) -> Iterator[tuple[str, str]]:
-    """Yield the name and the help of a command and of all below it."""
+    """Yield the name and the help of a command and of all its subcommands."""
     context = click.Context(
         command,
         info_name=name,

@@ -1,8 +1,8 @@
-"""Takes docs/images/NAME.png from real reports: `python docs/take_pictures.py [NAME ...] [--runs FOLDER]`.
+"""Takes docs/images/NAME.png from real reports: `python docs/take_pictures.py [NAME ...] [--trainings FOLDER]`.
 
-Each analysis runs on the bundled models over few texts, and the first figure of its report is taken in headless
-Chromium (with its driver, as for `make test`). Analyses of trainings need the folder of a sweep, so they are taken only
-by name. `--report` takes the picture from a report that is there already, whatever options it was made with.
+Each analysis runs on the bundled models over few texts, and headless Chromium (with its driver, as for `make test`)
+takes the first figure of its report. Analyses of trainings need the folder of a sweep, so they must be named.
+`--report` takes the picture from an existing report.
 """
 
 import base64
@@ -18,19 +18,19 @@ import click
 
 IMAGES = Path(__file__).with_name("images")
 WIDTH, HEIGHT = 900, 1200
-"""Size of the window; a figure is as wide as the window allows."""
+"""Size of the window; a figure fills its width."""
 LARGEST = 120_000
-"""Bytes that a picture may have."""
+"""Largest size of a picture in bytes."""
 SECONDS_TO_DRAW = 60
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
-@click.option("--samples", default=200, show_default=True, help="Texts to read, for analyses that ask.")
-@click.option("--runs", type=click.Path(path_type=Path), help="Folder of trainings, for analyses that read them.")
+@click.option("--samples", default=200, show_default=True, help="Texts to read, for analyses with that option.")
+@click.option("--trainings", type=click.Path(path_type=Path), help="Trainings, for analyses that read them.")
 @click.option("--report", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Report to take it from.")
-@click.option("--figure", help="Name of the figure to take instead of the first, as in the report's address.")
-def take(names: tuple[str, ...], samples: int, runs: Path | None, report: Path | None, figure: str | None) -> None:
+@click.option("--figure", help="Name of the figure to take instead of the first.")
+def take(names: tuple[str, ...], samples: int, trainings: Path | None, report: Path | None, figure: str | None) -> None:
     """Run the analyses and take their pictures."""
     from alice.errors import nearest
     from alice.plugins.analysis import is_for_all
@@ -39,25 +39,25 @@ def take(names: tuple[str, ...], samples: int, runs: Path | None, report: Path |
     analyses = build(third_party=False).analyses
     chosen = names or tuple(name for name, cls in analyses.items() if is_for_all(cls))
     if report is not None and len(names) != 1:
-        raise click.UsageError("--report is the report of one analysis; name that one")
+        raise click.UsageError("--report needs the name of its analysis; give exactly one")
     for name in chosen:
         if name not in analyses:
             raise click.UsageError(f"there is no analysis {name!r}{nearest(name, analyses)}")
     with tempfile.TemporaryDirectory() as folder, _browser(Path(folder) / "profile") as browser:
         for name in chosen:
-            page = report or _run(analyses[name], samples, runs, Path(folder) / "runs")
+            page = report or _run(analyses[name], samples, trainings, Path(folder) / "runs")
             picture = IMAGES / f"{name}.png"
             _shoot(browser, page, figure, picture)
             click.echo(f"{picture}: {picture.stat().st_size / 1000:.0f} kB")
 
 
-def _run(cls: Any, samples: int, runs: Path | None, out: Path) -> Path:
+def _run(cls: Any, samples: int, trainings: Path | None, out: Path) -> Path:
     """Run an analysis, on the bundled models that read the same texts if it compares several; return its report."""
     from alice.plugins.analysis import check_needs, checkpoints_of
     from alice.plugins.context import RunContext
     from alice.plugins.runner import run_analysis
 
-    wanted = {"samples": samples} | ({"runs": (runs,)} if runs else {})
+    wanted = {"samples": samples} | ({"trainings": (trainings,)} if trainings else {})
     analysis = cls(**{field.name: wanted[field.name] for field in fields(cls) if field.name in wanted})
     check_needs(analysis)
     models = {"none": [], "one": ["base"], "several": comparable()}[checkpoints_of(cls)]
@@ -102,7 +102,7 @@ def _shoot(browser: Any, report: Path, figure: str | None, picture: Path) -> Non
     drawn = "return document.readyState === 'complete' && !document.querySelector('.plot:not([data-drawn])')"
     WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(drawn))
     element = browser.find_element("css selector", f"#figure-{figure}" if figure else "figure.figure")
-    # Selenium's own picture of an element scrolls to it, and a figure far down was taken before the page came to rest.
+    # Selenium's own picture of an element scrolls to it and may be taken before scrolling ends.
     place = "const r = arguments[0].getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
     clip = dict(zip(("x", "y", "width", "height"), browser.execute_script(place, element), strict=True))
     options = {"clip": clip | {"scale": 1}, "captureBeyondViewport": True}

@@ -1,4 +1,4 @@
-"""The documentation says what the code does, and all of it."""
+"""The documentation covers all commands, hooks and analyses, and its examples run."""
 
 import inspect
 import os
@@ -27,7 +27,7 @@ def hooks():
     return [f"{name}({', '.join(inspect.signature(function).parameters)})" for name, function in marked]
 
 
-def test_the_page_of_the_command_line_is_what_the_commands_say(tmp_path):
+def test_cli_md_is_up_to_date():
     program = (
         f"import sys; sys.path.insert(0, {str(DOCS)!r}); import generate_cli; print(generate_cli.generate(), end='')"
     )
@@ -46,20 +46,20 @@ def test_every_hook_is_documented(hook):
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_every_built_in_analysis_is_documented_with_its_options(name):
+def test_every_built_in_analysis_and_its_options_are_documented(name):
     page = (DOCS / "analyses" / f"{name}.md").read_text()
     assert page.startswith(f"# `{name}`\n")
     for option in fields(ANALYSES[name]):
         assert f"`--{option.name.replace('_', '-')}`" in page, option.name
 
 
-def test_the_list_of_analyses_names_every_one():
+def test_the_list_of_analyses_is_complete():
     page = (DOCS / "analyses" / "README.md").read_text()
     listed = re.findall(r"^\| \[`([a-z-]+)`\]\(\1\.md\) \|", page, re.MULTILINE)
     assert sorted(listed) == sorted(ANALYSES)
 
 
-def test_the_analysis_of_the_guide_runs_as_it_stands(tmp_path, monkeypatch):
+def test_the_analysis_in_the_plugin_guide_runs_unchanged(tmp_path, monkeypatch):
     (source,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "plugins.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "depth.py").write_text(source)
     save_checkpoint(tmp_path / "model")

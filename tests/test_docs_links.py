@@ -1,4 +1,4 @@
-"""Links in the documentation lead somewhere, and every page can be found from the navigation."""
+"""No link in the documentation is broken, and the navigation contains every page."""
 
 import re
 from itertools import pairwise
@@ -16,13 +16,13 @@ MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
 def inline_tokens(text: str):
-    """Yield the tokens inside of paragraphs, headings and cells."""
+    """Yield the tokens inside paragraphs, headings and cells."""
     for token in MARKDOWN.parse(text):
         yield from token.children or ()
 
 
 def links(text: str) -> list[str]:
-    """Return where the links and pictures of a page lead."""
+    """Return the targets of the links and pictures of a page."""
     found = (token.attrs.get("href") or token.attrs.get("src") for token in inline_tokens(text))
     return [str(target) for target in found if target]
 
@@ -40,7 +40,7 @@ def slug(title: str) -> str:
 
 
 def fault(page: Path, link: str) -> str | None:
-    """Say what is wrong with a link of a page; those to the web are not followed."""
+    """Return what is wrong with a link of a page; links to the web are not followed."""
     parts = urlsplit(link)
     if parts.scheme in ("http", "https", "mailto"):
         return None
@@ -57,12 +57,12 @@ def fault(page: Path, link: str) -> str | None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_somewhere(page):
+def test_no_link_is_broken(page):
     faults = {link: fault(page, link) for link in links(page.read_text(encoding="utf-8"))}
     assert not {link: why for link, why in faults.items() if why}
 
 
-def test_links_that_lead_nowhere_are_noticed(tmp_path):
+def test_broken_links_are_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "# A `title()`, and more\n\n[a](#a-title-and-more) [b](#b) [c](c.md) ![d](d.png)\n\n| [e](e.md) |\n|-|\n"
@@ -80,12 +80,12 @@ def in_navigation(entry: object) -> list[str]:
     return [page for child in children for page in in_navigation(child)]
 
 
-def test_every_page_is_in_the_navigation_once():
+def test_the_navigation_contains_every_page_once():
     navigation = in_navigation(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
     assert sorted(navigation) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
-def test_every_picture_is_small_and_shown():
+def test_every_picture_is_small_and_on_a_page():
     shown = {
         (page.parent / link).resolve()
         for page in PAGES

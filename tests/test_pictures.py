@@ -1,4 +1,4 @@
-"""The tool that takes the pictures of the documentation."""
+"""The script that takes the pictures of the documentation."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from alice.checkpoint.folder import bundled
 
 
-def test_models_of_one_picture_have_one_alphabet(monkeypatch):
+def test_models_in_one_picture_have_the_same_alphabet(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).resolve().parent.parent / "docs")
     import take_pictures
 

@@ -1,4 +1,4 @@
-"""The documentation becomes a site without a warning, and the site fetches nothing from elsewhere."""
+"""The documentation site builds without warnings and loads nothing from other servers."""
 
 import os
 import subprocess
@@ -10,11 +10,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
-"""What a browser loads without being asked, and where it is named."""
+"""Elements that a browser loads by itself, and the attribute with the address."""
 
 
 class Addresses(HTMLParser):
-    """Gathers the addresses that a page makes a browser fetch."""
+    """Collects the addresses that a browser loads for a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,14 +35,14 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_every_page_is_built_and_nothing_else_of_ours(site):
+def test_the_site_has_exactly_our_pages(site):
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
     wanted = {page.with_name("index.html") if page.stem == "README" else page for page in pages}
     assert {page.relative_to(site) for page in site.rglob("*.html")} == wanted | {Path("404.html")}
     assert not list(site.rglob("*.py"))
 
 
-def test_no_page_fetches_anything_from_elsewhere(site):
+def test_no_page_loads_anything_from_another_server(site):
     for page in site.rglob("*.html"):
         addresses = Addresses()
         addresses.feed(page.read_text(encoding="utf-8"))
