@@ -80,7 +80,7 @@ def _open(data: str, alphabet: Any, **options: Any) -> Any:
 
 def _print(title: str, ckpt: str, variant: str, found: "ErrorTable") -> None:
     console = Console(highlight=False)
-    console.print(f"{title}; symbol error rates in percent\n", markup=False)
+    console.print(f"{title}; symbol error rates in percent\n", markup=False, soft_wrap=True)
     by_length = Table(
         "length", "texts", "mean", "median (16-84 %)", f"paper, {variant}, 85M", title="By length", box=None
     )
