@@ -1,11 +1,22 @@
 import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from alice.errors import AliceError
-from alice.files import atomic_write, check_not_read, user_path
+from alice.files import (
+    OWN_FILES,
+    atomic_write,
+    check_file,
+    check_folder,
+    check_not_read,
+    check_parent,
+    folder_kind,
+    regular_file,
+    user_path,
+)
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -84,6 +95,85 @@ def test_a_file_that_is_read_is_not_written(tmp_path):
     (tmp_path / "in.txt").write_text("x")
     (tmp_path / "link.txt").symlink_to(tmp_path / "in.txt")
     check_not_read(tmp_path / "out.txt", [tmp_path / "in.txt"])
-    for out in ("in.txt", "link.txt"):
+    os.link(tmp_path / "in.txt", tmp_path / "same.txt")
+    for out in ("in.txt", "link.txt", "same.txt", "../" + tmp_path.name + "/in.txt"):
         with pytest.raises(AliceError, match="is read by this command"):
             check_not_read(tmp_path / out, [tmp_path / "in.txt"])
+
+
+def test_the_names_of_our_files_are_those_that_are_written():
+    from alice.checkpoint import folder
+    from alice.plugins.reproduce.page import DOCUMENT
+    from alice.reports import archive, gallery
+    from alice.training.state import STATE
+
+    of_models = {folder.CONFIG, folder.WEIGHTS, folder.CARD, folder.TRAINING, folder.METRICS, STATE}
+    of_reports = {archive.RESULT, archive.ARRAYS, gallery.ENTRY, gallery.THUMBNAIL, gallery.ENTRIES, DOCUMENT}
+    assert of_models | of_reports == OWN_FILES
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        ({"training.json": '{"before": {}}'}, "training"),
+        ({"training.json": "damaged"}, "training"),
+        ({"training-state.safetensors": "", "training.json": '{"totals": {}}'}, "training"),
+        ({"config.json": '{"format": 1}', "model.safetensors": "", "training.json": '{"totals": {}}'}, "checkpoint"),
+        ({"config.json": "{}", "model.safetensors": ""}, None),  # a model of another program
+        ({"result.json": ""}, "report"),
+        ({"reproduce.json": ""}, "reproduction"),
+        ({"entries.js": ""}, "folder of reports"),
+        ({"notes.txt": ""}, None),
+        ({}, None),
+    ],
+)
+def test_a_folder_is_recognised_by_its_files(tmp_path, files, kind):
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    assert folder_kind(tmp_path) == kind
+
+
+def test_an_empty_folder_may_be_written_and_hidden_files_do_not_count(tmp_path):
+    (tmp_path / ".notes").touch()
+    assert check_folder(tmp_path, writes="checkpoint") == tmp_path
+    (tmp_path / "runs").mkdir()
+    assert check_folder(tmp_path, writes="reproduction", besides=["runs"]) == tmp_path
+    with pytest.raises(AliceError, match="is not empty and not a checkpoint"):
+        check_folder(tmp_path, writes="checkpoint", replace=True)
+
+
+def test_a_folder_of_the_same_kind_is_replaced_only_if_asked_for(tmp_path):
+    (tmp_path / "config.json").write_text('{"format": 1}')
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(AliceError, match="is already a checkpoint; add --force"):
+        check_folder(tmp_path, writes="checkpoint")
+    assert check_folder(tmp_path, writes="checkpoint", replace=True) == tmp_path
+    for check in (check_parent, lambda folder: check_folder(folder, writes="training", replace=True)):
+        with pytest.raises(AliceError, match="is a checkpoint; choose"):
+            check(tmp_path)
+
+
+def test_a_folder_below_a_file_is_refused_before_anything_is_computed(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "a" / "b"):
+        with pytest.raises(AliceError, match=r"because .*file is a file"):
+            check_folder(folder, writes="training")
+
+
+def test_a_file_is_replaced_if_it_is_ours_or_asked_for(tmp_path):
+    file = tmp_path / "a.txt"
+    assert check_file(file) == file
+    file.write_text("ours")
+    with pytest.raises(AliceError, match="already exists; add --force"):
+        check_file(file)
+    assert check_file(file, force=True) == check_file(file, is_ours=lambda path: path.read_text() == "ours") == file
+    with pytest.raises(AliceError, match="is read by this command"):
+        check_file(file, read=[tmp_path], force=True)
+
+
+def test_only_a_regular_file_is_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, what in ((tmp_path, "a folder"), (tmp_path / "pipe", "a pipe"), (Path("/dev/zero"), "a device")):
+        with pytest.raises(AliceError, match=f"is .*{what.split()[-1]}.*; give an ordinary file"):
+            regular_file(path)
+    assert regular_file(tmp_path / "absent") == tmp_path / "absent"

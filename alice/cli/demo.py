@@ -13,6 +13,7 @@ from alice.cli.options import device_option, out_option
 from alice.cli.progress import busy
 from alice.cli.run import Job, open_context, raise_failures, run_each
 from alice.cli.solve_screen import can_animate, show, solve_console
+from alice.files import check_parent
 from alice.plugins.manager import build
 
 
@@ -69,6 +70,7 @@ def demo(device: str | None, out: Path) -> None:
 
     Uses the bundled models and texts; takes under three minutes on two cores.
     """
+    check_parent(out)
     for cryptogram in CRYPTOGRAMS:
         _solve(cryptogram, device)
     plugins = build(third_party=False)
