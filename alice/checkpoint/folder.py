@@ -86,7 +86,7 @@ def read_config(folder: Path) -> ModelConfig:
     values = _read_object(file)
     found = values.pop("format", None)
     if found != FORMAT:
-        raise AliceError(f"{file} has format {found!r}, not {FORMAT}; this version cannot read it")
+        raise AliceError(f"{file} has format {found!r:.60}, not {FORMAT}; this version cannot read it")
     return ModelConfig.from_dict(values, where=str(file))
 
 

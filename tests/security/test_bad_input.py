@@ -63,6 +63,12 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("unknown key", ModelConfig.from_dict, {"a" * 9000: 1})
 
 
+def test_a_very_long_format_of_a_config(saved):
+    file = saved / checkpoint.CONFIG
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": "a" * 9000}))
+    refused("this version cannot read it", checkpoint.read_config, saved)
+
+
 def test_a_repeated_key_in_a_config(saved):
     file = saved / checkpoint.CONFIG
     file.write_text(file.read_text().replace('"d_model": 16', '"d_model": 16, "d_model": 32'))
