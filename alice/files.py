@@ -211,9 +211,7 @@ def check_folder(
         besides: names that do not count.
 
     """
-    out = user_path(out)
-    if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
-        raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
+    out = _folder_path(out)
     check_not_read(out, read)
     names = _names_in(out) - set(besides)
     kind = folder_kind(out)
@@ -227,10 +225,22 @@ def check_folder(
 
 def check_parent(out: Path | str) -> Path:
     """Return the path of a folder in which new folders are created; raise if it is a training, checkpoint or report."""
-    out = user_path(out)
+    out = _folder_path(out)
     kind = folder_kind(out)
     if kind not in (None, "folder of reports"):
         raise AliceError(f"{out} is a {kind}; choose a folder of its own for what this command writes")
+    return out
+
+
+def _folder_path(out: Path | str) -> Path:
+    """Return the path of a folder that exists or can be created as far as names go; raise if a file is in the way."""
+    out = user_path(out)
+    try:
+        out.absolute()
+    except OSError as error:
+        raise AliceError("the current folder does not exist any more or cannot be read; change to another") from error
+    if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
+        raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
     return out
 
 

@@ -112,7 +112,9 @@ def parse_hub_name(name: str) -> tuple[str, str]:
         dataset, split = name, DEFAULT_SPLIT
     if not dataset or not split:
         raise AliceError(f"'hf:{name}' names no dataset; write hf:<dataset id or folder>, optionally with :<split>")
-    if dataset.startswith((".", "/", "~")) and not user_path(dataset).is_dir():
+    folder = user_path(dataset)
+    is_path = dataset.startswith((".", "/", "~")) or ("/" in dataset and folder.parent.exists())
+    if is_path and not folder.is_dir():  # what looks like a path is never asked for on the hub
         raise AliceError(f"there is no dataset folder {dataset}; check the path")
     return dataset, split
 

@@ -107,4 +107,4 @@ def test_a_project_that_cannot_be_finished_leaves_nothing(alone, monkeypatch):
 
 def test_a_folder_that_cannot_be_written_is_one_line(alone):
     (alone / "file").write_text("")
-    assert "cannot write file/" in plugins("new", "mine", "--out", "file/deep", code=1).stderr
+    assert "cannot create the folder file/deep" in plugins("new", "mine", "--out", "file/deep", code=1).stderr

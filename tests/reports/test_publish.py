@@ -148,5 +148,5 @@ def test_a_missing_folder_is_made_and_a_file_in_its_place_is_one_sentence(tmp_pa
     assert publish.publish(MINE, tmp_path / "a" / "b").folder.is_dir()
     shutil.rmtree(tmp_path / "a")
     (tmp_path / "a").touch()
-    with pytest.raises(AliceError, match="cannot create a folder"):
+    with pytest.raises(AliceError, match="cannot create the folder"):
         publish.publish(MINE, tmp_path / "a")
