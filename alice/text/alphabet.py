@@ -27,9 +27,9 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         if len(set(self.symbols)) != len(self.symbols):
-            raise AliceError(f"alphabet {self.symbols!r} repeats a symbol; list each one once")
+            raise AliceError(f"alphabet {self.symbols!r:.60} repeats a symbol; list each one once")
         if missing := set(LETTERS) - set(self.symbols):
-            raise AliceError(f"alphabet {self.symbols!r} lacks {''.join(sorted(missing))}; it needs all of A-Z")
+            raise AliceError(f"alphabet {self.symbols!r:.60} lacks {''.join(sorted(missing))}; it needs all of A-Z")
         if len(self.symbols) > 255:
             raise AliceError(f"alphabet has {len(self.symbols)} symbols; at most 255 are possible")
         codes = np.array([ord(c) for c in self.symbols], dtype=np.uint32)

@@ -61,6 +61,7 @@ def test_a_number_out_of_range_in_a_config(name, value):
 def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("d_model should be int", ModelConfig.from_dict, {"d_model": "a" * 9000})
     refused("unknown key", ModelConfig.from_dict, {"a" * 9000: 1})
+    refused("repeats a symbol", ModelConfig.from_dict, {"symbols": "a" * 9000})
 
 
 def test_a_very_long_format_of_a_config(saved):
