@@ -9,6 +9,8 @@ from alice.text.alphabet import ENGLISH, Alphabet
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000
 MOST_ITERATIONS = 1000
+LARGEST_SIZE = 10**9
+"""Bound of every size, far beyond any model."""
 LARGEST_NUMBER = 1e30
 """Bound of every real-valued setting, well inside single precision."""
 VARIANTS: tuple[str, ...] = get_args(Variant)
@@ -69,7 +71,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
             raise AliceError(
-                f"variant {self.variant!r} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
+                f"variant {self.variant!r:.60} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
             )
         for name in (
             "d_model",
@@ -83,17 +85,20 @@ class ModelConfig:
             "hyper_heads",
         ):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise AliceError(f"{name}={getattr(self, name)!r} must be a whole number of at least 1")
+                raise AliceError(f"{name}={getattr(self, name)!r:.60} must be a whole number of at least 1")
         if not isinstance(self.hyper_mlp, int) or self.hyper_mlp < 0:
-            raise AliceError(f"hyper_mlp={self.hyper_mlp!r} must be a whole number of at least 0")
+            raise AliceError(f"hyper_mlp={self.hyper_mlp!r:.60} must be a whole number of at least 0")
+        for name in ("d_model", "n_layers", "d_mlp", "hyper_layers", "hyper_mlp"):
+            if getattr(self, name) > LARGEST_SIZE:
+                raise AliceError(f"{name}={getattr(self, name)!r:.60} is above the limit of {LARGEST_SIZE:,}; lower it")
         for name in ("n_heads", "hyper_heads"):
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
         if self.n_ctx > LONGEST_TEXT:
-            raise AliceError(f"n_ctx={self.n_ctx} is above the limit of {LONGEST_TEXT:,} characters; lower it")
+            raise AliceError(f"n_ctx={self.n_ctx!r:.60} is above the limit of {LONGEST_TEXT:,} characters; lower it")
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
-                raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
+                raise AliceError(f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than 1")
         for name in ("sinkhorn_tau", "norm_eps", "rope_theta"):
             if not 0 < getattr(self, name) < LARGEST_NUMBER:  # also refuses NaN
                 raise AliceError(
@@ -105,16 +110,21 @@ class ModelConfig:
                     f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
                 )
         if self.sinkhorn_iters > MOST_ITERATIONS:
-            raise AliceError(f"sinkhorn_iters={self.sinkhorn_iters} is above the limit of {MOST_ITERATIONS}; lower it")
+            raise AliceError(
+                f"sinkhorn_iters={self.sinkhorn_iters!r:.60} is above the limit of {MOST_ITERATIONS}; lower it"
+            )
         Alphabet(self.symbols)
 
     def _check_heads(self, name: str, *, even: bool) -> None:
         heads = getattr(self, name)
         if self.d_model % heads:
-            raise AliceError(f"d_model={self.d_model} does not divide into {name}={heads}; change one of them")
+            raise AliceError(
+                f"d_model={self.d_model!r:.60} does not divide into {name}={heads!r:.60}; change one of them"
+            )
         if even and (self.d_model // heads) % 2:
             raise AliceError(
-                f"d_model / {name} = {self.d_model // heads} must be even for rotary embeddings; change one of them"
+                f"d_model / {name} = {self.d_model // heads!r:.60} must be even for rotary embeddings; "
+                "change one of them"
             )
 
     @property

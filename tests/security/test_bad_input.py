@@ -62,6 +62,8 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("d_model should be int", ModelConfig.from_dict, {"d_model": "a" * 9000})
     refused("unknown key", ModelConfig.from_dict, {"a" * 9000: 1})
     refused("repeats a symbol", ModelConfig.from_dict, {"symbols": "a" * 9000})
+    refused("is not one of", ModelConfig.from_dict, {"variant": "a" * 9000})
+    refused("above the limit", ModelConfig.from_dict, {"n_ctx": 10**4000})
 
 
 def test_a_very_long_format_of_a_config(saved):
