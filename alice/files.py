@@ -235,10 +235,6 @@ def check_parent(out: Path | str) -> Path:
 def _folder_path(out: Path | str) -> Path:
     """Return the path of a folder that exists or can be created as far as names go; raise if a file is in the way."""
     out = user_path(out)
-    try:
-        out.absolute()
-    except OSError as error:
-        raise AliceError("the current folder does not exist any more or cannot be read; change to another") from error
     if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
         raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
     return out

@@ -37,7 +37,7 @@ from transformer_lens import ActivationCache
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import atomic_write, remove_drafts
+from alice.files import atomic_write, remove_drafts, user_path
 from alice.model.activations import Activations, run_batch
 from alice.plugins.models import hooks_on
 from alice.text.batches import Batch
@@ -264,10 +264,7 @@ def remove_hook(folder: Path) -> None:
 def stores_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
     if given := environ.get(FOLDER_VARIABLE):
-        folder = Path(given)
-        with suppress(RuntimeError):  # an unknown `~user` is left as it is
-            folder = folder.expanduser()
-        return make_folder(folder / "activations")
+        return make_folder(user_path(given) / "activations")
     try:
         return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
     except (RuntimeError, AliceError):  # no home, or one that we cannot use

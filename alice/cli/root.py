@@ -5,7 +5,6 @@ import sys
 import traceback
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -136,18 +135,9 @@ def _sentence(error: Exception) -> str | None:
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use the path {os.fsdecode(error.filename)!r:.300}: {error.strerror}; give another"
-    if isinstance(error, OSError) and not _has_current_folder():
-        return "the current folder does not exist any more or cannot be read; change to another"
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # from `Path.expanduser`
         return "a path begins with ~ and a name that is not a user of this machine; write ./~name for a file"
     return None
-
-
-def _has_current_folder() -> bool:
-    try:
-        return bool(Path.cwd())
-    except OSError:
-        return False
 
 
 @click.group(
