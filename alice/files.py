@@ -119,20 +119,32 @@ def _unreadable(path: Path) -> str:
 
 
 def folder_kind(folder: Path) -> FolderKind | None:
-    """Return what a folder is, judging by its files; None if it is nothing of ours."""
-    names = _names_in(folder)
-    if "training-state.safetensors" in names:
+    """Return what a folder is, judging by its files; None if it is nothing of ours. The other files are not listed."""
+    if _has(folder, "training-state.safetensors"):
         return "training"
-    if "training.json" in names and "totals" not in _keys(folder / "training.json"):  # an exported checkpoint has them
+    # An exported checkpoint also has a training.json, with totals.
+    if _has(folder, "training.json") and "totals" not in _keys(folder / "training.json"):
         return "training"
-    if {"config.json", "model.safetensors"} <= names and "format" in _keys(folder / "config.json"):
+    is_checkpoint = _has(folder, "config.json") and _has(folder, "model.safetensors")
+    if is_checkpoint and "format" in _keys(folder / "config.json"):
         return "checkpoint"
     marks: dict[str, FolderKind] = {
         "result.json": "report",
         "reproduce.json": "reproduction",
         "entries.js": "folder of reports",
     }
-    return next((kind for name, kind in marks.items() if name in names), None)
+    return next((kind for name, kind in marks.items() if _has(folder, name)), None)
+
+
+def _has(folder: Path, name: str) -> bool:
+    """Return whether a folder contains a name."""
+    try:
+        (folder / name).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise AliceError(f"the folder {folder} cannot be read ({error.strerror}); choose another") from error
+    return True
 
 
 def _names_in(folder: Path) -> set[str]:
@@ -301,8 +313,7 @@ def remove(path: Path) -> None:
 def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:
     """Yield each stale draft in a folder with its final name; it is locked meanwhile."""
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith(".tmp")]
+        names = [name for name in os.listdir(folder) if name.endswith(".tmp")]  # noqa: PTH208  (no paths: it is faster)
     except OSError:  # a folder may be writable but not listable
         return
     for name in names:
