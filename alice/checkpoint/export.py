@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from alice.checkpoint.folder import CARD, METRICS, TRAINING, WEIGHTS, write_json
+from alice.checkpoint.folder import CARD, METRICS, TRAINING, WEIGHTS, in_dtype, write_json
 from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
@@ -19,8 +19,12 @@ ErrorRates = Mapping[str, tuple[Estimate, Spread]]
 
 
 def round_to_half(model: Alice) -> Alice:
-    """Round the weights of a model to half precision in place, as the exported checkpoint has them; return it."""
-    model.load_state_dict({name: weight.half().float() for name, weight in model.state_dict().items()})
+    """Round the weights of a model to half precision in place, as the exported checkpoint has them; return it.
+
+    A weight too large for half precision is refused: no healthy training has one, and a card must not hide that.
+    """
+    rounded = {name: in_dtype(name, weight, torch.float16).float() for name, weight in model.state_dict().items()}
+    model.load_state_dict(rounded)
     return model
 
 

@@ -102,8 +102,8 @@ def _read_object(file: Path) -> dict[str, Any]:
     return values
 
 
-def _shown(name: str) -> str:
-    """Return a name from a file as one short line, to be quoted in a message."""
+def shown(name: str) -> str:
+    """Return a name from a file as one short line for a message, with control characters escaped."""
     return repr(name)[1:-1][:LONGEST_NAME]
 
 
@@ -131,10 +131,10 @@ def check_values(tensors: Mapping[str, Tensor], *, where: str) -> None:
     for name, tensor in tensors.items():
         if tensor.dtype not in DTYPES:
             raise AliceError(
-                f"{where}: {_shown(name)} has dtype {tensor.dtype}, not a floating-point one; download the file again"
+                f"{where}: {shown(name)} has dtype {tensor.dtype}, not a floating-point one; download the file again"
             )
         if not tensor.float().isfinite().all():
-            raise AliceError(f"{where}: {_shown(name)} has values that are not finite; use an earlier checkpoint")
+            raise AliceError(f"{where}: {shown(name)} has values that are not finite; use an earlier checkpoint")
 
 
 def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) -> None:
@@ -152,7 +152,7 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
     missing, extra = sorted(wanted.keys() - weights.keys()), sorted(weights.keys() - wanted.keys())
     if missing or extra:
         parts = [
-            f"{len(names)} {what} (first: {_shown(names[0])})"
+            f"{len(names)} {what} (first: {shown(names[0])})"
             for names, what in ((missing, "missing"), (extra, "unknown"))
             if names
         ]
@@ -169,9 +169,9 @@ def check_fit(weights: Mapping[str, Tensor], wanted: Mapping[str, Tensor], *, wh
 def write(
     folder: Path, config: ModelConfig, weights: Mapping[str, Tensor], *, dtype: torch.dtype = torch.float32
 ) -> None:
-    """Write a checkpoint folder, each of its two files atomically."""
+    """Write a checkpoint folder, each of its two files atomically; nothing is written if a weight is not finite."""
     make_folder(folder)
-    write_tensors(folder / WEIGHTS, {name: tensor.to(dtype) for name, tensor in weights.items()})
+    write_weights(folder / WEIGHTS, {name: in_dtype(name, tensor, dtype) for name, tensor in weights.items()})
     write_json(folder / CONFIG, {"format": FORMAT, **config.to_dict()})
 
 
@@ -180,6 +180,28 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
     with atomic_write(path) as file:
         json.dump(dict(values), file, indent=2)
         file.write("\n")
+
+
+def in_dtype(name: str, tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return a weight in another precision; raise if it is too large for it."""
+    largest = torch.finfo(dtype).max
+    if tensor.numel() and tensor.isfinite().all() and (size := float(tensor.abs().max())) > largest:
+        raise AliceError(
+            f"{shown(name)} has a weight of {size:.3g}, and {str(dtype).removeprefix('torch.')} ends at {largest:.5g}; "
+            "use the checkpoint in single precision, or train again with a lower learning rate"
+        )
+    return tensor.to(dtype)
+
+
+def write_weights(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    """Write weights or a training state atomically; raise before anything is written if a value is not finite."""
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise AliceError(
+                f"{path} was not written, because {shown(name)} has values that are not finite; "
+                "what was saved before is intact: resume from it, or train again with a lower learning rate"
+            )
+    write_tensors(path, tensors, metadata)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:

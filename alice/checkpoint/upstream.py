@@ -19,7 +19,7 @@ from torch import Tensor
 from alice.checkpoint import folder
 from alice.errors import AliceError, nearest
 from alice.files import atomic_write, regular_file
-from alice.model.config import ModelConfig, Variant
+from alice.model.config import LARGEST_NUMBER, LARGEST_SIZE, ModelConfig, Variant
 from alice.text.alphabet import LETTERS, Alphabet
 
 WEIGHTS, AVERAGED, CONFIG, STEP = "model_state_dict", "ema_model_state_dict", "config", "global_step"
@@ -27,6 +27,7 @@ PREFIXES = ("_orig_mod.", "module.")
 """Prefixes that compiling and averaging add to the names of weights, possibly both."""
 POSITIONS, ROPE_BASE, NORM_EPS = 1024, 10_000.0, 1e-5
 MLP_MULTIPLE = 256
+LONGEST_SHOWN = 60
 HYPER_GATE = "embeddings.blocks.0.feed_forward.w1.weight"
 
 Piece = tuple[str, tuple[int, ...], str]
@@ -67,10 +68,8 @@ def read(file: Path, *, alphabet: str | None = None, ema: bool = False) -> Upstr
         raise AliceError(f"{file} has no averaged weights ({AVERAGED!r}); import it without --ema")
     weights = _unwrap(saved[source], averaged=ema, where=where)
     config = model_config(saved[CONFIG], weights, alphabet=alphabet, where=where)
-    step = saved.get(STEP)
-    return Upstream(
-        config, rename(weights, config, where=where), step if isinstance(step, int) else None, source, AVERAGED in saved
-    )
+    step = saved.get(STEP) if _is_whole(saved.get(STEP), least=0) else None
+    return Upstream(config, rename(weights, config, where=where), step, source, AVERAGED in saved)
 
 
 def write(out: Path, file: str, found: Upstream, *, check: str, decodes: bool) -> None:
@@ -130,15 +129,23 @@ def _unwrap(state: Mapping[Any, Any], *, averaged: bool, where: str) -> dict[str
     """Strip the prefixes from the names; raise if a value is not a plain tensor of numbers."""
     weights: dict[str, Tensor] = {}
     for key, tensor in state.items():
-        name = str(key)
+        if not isinstance(key, str):
+            raise AliceError(
+                f"{where}: the name of a tensor is not a text; the file is damaged"
+            )
+        name = key
         while name.startswith(PREFIXES):
             name = name.partition(".")[2]
         if averaged and name == "n_averaged":
             continue  # the update counter of torch's AveragedModel
         if not _is_plain(tensor):
-            raise AliceError(f"{where}: {key} is not a dense tensor of floating-point numbers; the file is damaged")
+            raise AliceError(
+                f"{where}: {folder.shown(key)} is not a dense tensor of floating-point numbers; the file is damaged"
+            )
         if name in weights:
-            raise AliceError(f"{where}: {name} occurs twice, with and without a prefix; the file is damaged")
+            raise AliceError(
+                f"{where}: {folder.shown(name)} occurs twice, with and without a prefix; the file is damaged"
+            )
         weights[name] = tensor
     return weights
 
@@ -162,7 +169,7 @@ def rename(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str) ->
             raise AliceError(f"{where}: {theirs} has shape {tuple(tensor.shape)}, but the config needs {shape}")
         found[ours].append(tensor)
     if left:
-        name = min(left)
+        name = folder.shown(min(left))
         raise AliceError(
             f"{where}: {len(left)} tensors are unknown (first: {name}){nearest(name, weights.keys() - left.keys())}"
         )
@@ -226,7 +233,10 @@ def model_config(
     special: dict[str, Any] = {"hyper_heads": heads}
     if variant == "bijective":
         special |= {"sinkhorn_tau": read.number("sinkhorn_tau"), "sinkhorn_iters": read.whole("sinkhorn_iters")}
-        special["cross_heads"] = read.whole("cross_n_head") if values.get("cross_n_head") else 1
+        cross = values.get("cross_n_head")
+        special["cross_heads"] = (
+            1 if cross is None or (isinstance(cross, int) and not cross) else read.whole("cross_n_head")
+        )
     elif variant == "dynamic":
         special = {"hyper_layers": read.whole("embedding_n_layer"), "hyper_heads": read.whole("embedding_n_head")}
         special["hyper_mlp"] = _hyper_width(dim, multiplier, max(1, dim // special["hyper_heads"]), weights)
@@ -262,18 +272,18 @@ class _Values:
         return self.values[name]
 
     def _refuse(self, name: str, wanted: str) -> AliceError:
-        return AliceError(f"{self.where}: {name!r} in the config is {self.values[name]!r}, not {wanted}")
+        return AliceError(f"{self.where}: {name!r} in the config is {_shown_value(self.values[name])}, not {wanted}")
 
     def whole(self, name: str) -> int:
         value = self._get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self._refuse(name, "a whole number of at least 1")
-        return value
+        if not _is_whole(value, least=1):
+            raise self._refuse(name, f"a whole number of at least 1 and at most {LARGEST_SIZE:,}")
+        return int(value)
 
     def number(self, name: str) -> float:
         value = self._get(name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-            raise self._refuse(name, "a positive number")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < LARGEST_NUMBER:
+            raise self._refuse(name, f"a positive number below {LARGEST_NUMBER:g}")
         return float(value)
 
     def flag(self, name: str) -> bool:
@@ -287,6 +297,15 @@ class _Values:
         if not isinstance(value, str):
             raise self._refuse(name, "a text")
         return value
+
+
+def _is_whole(value: Any, *, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_SIZE
+
+
+def _shown_value(value: Any) -> str:
+    """Return a value of the authors' configuration as one short line."""
+    return " ".join(repr(value).split())[:LONGEST_SHOWN]
 
 
 def _variant(read: _Values) -> Variant:

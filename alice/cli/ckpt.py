@@ -13,7 +13,7 @@ from rich.table import Table
 from alice.cli.options import FILE, FOLDER, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
 from alice.files import check_folder, regular_file
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, source_name
 
 
 @click.group(cls=NearestGroup)
@@ -80,17 +80,16 @@ def export(
     """Write the model of a TRAINING folder in half precision, with a card of measured error rates."""
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
-    from alice.checkpoint.folder import METRICS
     from alice.cli.evaluate import measure
     from alice.model import Alice
     from alice.training.folder import Training
 
     check_folder(out, writes="checkpoint", read=[training], replace=force)
-    summary, log = Training.open(training, {}).summary(), regular_file(training / METRICS).read_bytes()
+    opened = Training.open(training, {})
+    summary, log = opened.summary(), opened.log()
     model = round_to_half(Alice.from_pretrained(training, device=device))
     errors = measure(model, data, samples=samples)
     name = name or out.name
-    corpus = data if data.startswith("hf:") else Path(data).name
     write_export(
         out,
         model,
@@ -98,7 +97,8 @@ def export(
         training=summary,
         log=log,
         errors={part: (errors.mean[part], errors.median[part]) for part in errors.mean},
-        command=f"alice-interp evaluate --ckpt {name} --data {corpus}" + (f" --samples {samples}" if samples else ""),
+        command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
+        + (f" --samples {samples}" if samples else ""),
     )
     click.echo(f"done: {out}")
 

@@ -113,7 +113,7 @@ class RootGroup(LazyGroup):
         """Run the command that was called."""
         try:
             return super().invoke(ctx)
-        except (AliceError, OSError, RuntimeError) as error:
+        except (AliceError, MemoryError, OSError, RuntimeError) as error:
             sentence = _sentence(error)
             if sentence is None or ctx.params.get("debug"):
                 raise
@@ -135,6 +135,8 @@ def _sentence(error: Exception) -> str | None:
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use the path {os.fsdecode(error.filename)!r:.300}: {error.strerror}; give another"
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):  # from torch
+        return "there is not enough memory; use a smaller model, fewer or shorter texts, or smaller batches"
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # from `Path.expanduser`
         return "a path begins with ~ and a name that is not a user of this machine; write ./~name for a file"
     return None

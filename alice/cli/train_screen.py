@@ -27,7 +27,13 @@ def is_first_process() -> bool:
 
 
 def train_on_screen(
-    training: "Training", *, resume: bool, device: str | None, track: tuple[str, ...], stop: Callable[[], bool]
+    training: "Training",
+    *,
+    resume: bool,
+    device: str | None,
+    track: tuple[str, ...],
+    stop: Callable[[], bool],
+    allow_changed_data: bool = False,
 ) -> bool:
     """Carry out a training and show its progress; return whether its budget was used up."""
     from alice.training.setup import train
@@ -35,7 +41,14 @@ def train_on_screen(
     screen = TrainScreen(training.recipe, Console(stderr=True, quiet=not is_first_process()))
     with screen.shown():
         return train(
-            training, resume=resume, device=device, trackers=track, report=screen.report, say=screen.say, stop=stop
+            training,
+            resume=resume,
+            allow_changed_data=allow_changed_data,
+            device=device,
+            trackers=track,
+            report=screen.report,
+            say=screen.say,
+            stop=stop,
         )
 
 

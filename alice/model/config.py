@@ -162,4 +162,7 @@ class ModelConfig:
             wanted = (int, float) if isinstance(known[name], float) else type(known[name])
             if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(known[name], bool)):
                 raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r:.60}")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except AliceError as error:
+            raise AliceError(f"{where}: {error}") from error

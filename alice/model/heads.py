@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
 from alice.text.alphabet import PAD, Alphabet
@@ -33,6 +34,13 @@ class SymbolPool(nn.Module):
         return self.hook_out(means), counts
 
 
+def check_scores(scores: Tensor) -> Tensor:
+    """Return the scores of a head; raise if one is not finite, before masks and assignments hide it."""
+    if not scores.isfinite().all():
+        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
+    return scores
+
+
 class LinearHead(nn.Module):
     """Each pooled vector through one linear layer; two symbols may decode to the same letter."""
 
@@ -43,7 +51,9 @@ class LinearHead(nn.Module):
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return logits (batch, symbol, symbol); counts and soft are not used here."""
-        logits = self.unembed(pooled)
+        logits: Tensor = self.unembed(pooled)
+        if not self.training:  # the loss is checked there
+            check_scores(logits)
         if not self.whole_vocab:
             logits[..., PAD] = -torch.inf  # padding is not an answer
         return logits
@@ -98,6 +108,8 @@ class BijectiveHead(nn.Module):
         if self.config.cross_skip:
             rows = rows + pooled
         scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
+        if not self.training:  # the loss is checked there
+            check_scores(scores)
         if soft or self.hook_log_perm.active:
             # Normalising rows and columns does not change the best assignment, so a hook here affects both answers.
             scores = self.hook_log_perm(self._relax(scores))
@@ -119,7 +131,10 @@ class BijectiveHead(nn.Module):
         """Return the log of a doubly stochastic matrix; with Gumbel noise in training."""
         if self.training:
             scores = scores + self.config.gumbel_noise * gumbel_noise(scores)
-        return log_sinkhorn(scores / self.config.sinkhorn_tau, self.config.sinkhorn_iters)
+        relaxed = log_sinkhorn(scores / self.config.sinkhorn_tau, self.config.sinkhorn_iters)
+        if not self.training:
+            check_scores(relaxed.exp())  # a log may be minus infinity
+        return relaxed
 
     def _whole(self, letters: Tensor, *, identity: float, elsewhere: float) -> Tensor:
         """Embed the letters' table in one over all symbols, in which every other symbol maps to itself."""

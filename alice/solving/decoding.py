@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alice.errors import AliceError
 from alice.model import Alice
 from alice.solving.solution import NO_SYMBOL, Reading, Solution, note_on, read, unsolved
 from alice.text.alphabet import LETTERS, PAD, Alphabet
@@ -40,8 +39,6 @@ def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list
         row[: len(reading.ids)] = torch.from_numpy(reading.ids.astype(np.int64))
     ids = ids.to(model.cfg.device)
     streams = _streams(model, ids) if layers else [model.resid(ids)]
-    if not streams[-1].isfinite().all():
-        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
     answers = [model.decode_symbols(stream, ids, soft=False).argmax(-1) for stream in streams]  # (batch, symbol) each
     wanted = zip(streams, answers, strict=True) if layers else [(streams[-1], answers[-1])]
     chosen = [model.log_probabilities(stream, ids).exp().gather(-1, answer[..., None]) for stream, answer in wanted]

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from alice.errors import AliceError
 from alice.metrics import SHORT, bin_names, error_rates, length_bin
 from alice.model import Alice
 from alice.statistics import Estimate, Floats, Spread, bayesian_bootstrap, spread
@@ -59,8 +58,6 @@ def score(model: Alice, batches: Iterable[Batch]) -> Scores:
     index, lengths, errors = [], [], []
     for batch in batches:
         output = model(batch.cipher_ids.to(device), soft=False)
-        if output.isnan().any():
-            raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
         errors.append(error_rates(output.argmax(-1).cpu().numpy(), batch.plain_ids.cpu().numpy()))
         lengths.append(batch.mask.sum(1).cpu().numpy())
         index.append(batch.index.cpu().numpy())

@@ -141,6 +141,26 @@ def open_corpus(
     return _file_corpus(source, cleaner, _reader_of(file, source, also), file, text_column)
 
 
+def located(source: str) -> str:
+    """Return a source with the absolute path of its file or folder, so that any working directory finds it."""
+    if source == QUOTES:
+        return source
+    if not source.startswith(HUB_PREFIX):
+        file = user_path(source)
+        return str(file.absolute()) if file.exists() else source
+    dataset, split = parse_hub_name(source.removeprefix(HUB_PREFIX))
+    folder = user_path(dataset)
+    return f"{HUB_PREFIX}{folder.absolute()}:{split}" if folder.is_dir() else source
+
+
+def source_name(source: str) -> str:
+    """Return a source without the path of its file or folder, to be shown and published."""
+    if not source.startswith(HUB_PREFIX):
+        return Path(source).name
+    name = source.removeprefix(HUB_PREFIX)
+    return f"{HUB_PREFIX}{Path(name).name}" if name.startswith(("/", ".", "~")) or name.count("/") > 1 else source
+
+
 def _file_corpus(name: str, cleaner: Cleaner, reader: Reader, file: Path, column: str | None) -> Corpus:
     return Corpus(name, cleaner, partial(reader, file, column), file)
 

@@ -1,13 +1,14 @@
 """A training folder: what is trained, how and on which texts (training.json), and its log (metrics.jsonl)."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from alice.checkpoint.folder import METRICS, TRAINING, resolve, write_json
+from alice.checkpoint.folder import METRICS, TRAINING, bundled, resolve, write_json
 from alice.errors import AliceError
 from alice.files import (
     atomic_write,
@@ -15,18 +16,28 @@ from alice.files import (
     folder_kind,
     held,
     make_folder,
+    parse_json,
     read_json,
     regular_file,
     remove_drafts,
+    user_path,
 )
 from alice.model.config import ModelConfig
-from alice.training.recipe import Recipe
-from alice.training.state import STATE, read_counters
+from alice.text.corpus import located, source_name
+from alice.training.recipe import LARGEST_NUMBER, Recipe
+from alice.training.state import LARGEST_COUNT, STATE, read_counters
 
 BUDGET = ("steps", "hours")
 """Fields of the recipe that say when a training ends."""
 CHANGEABLE = {*BUDGET, "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
 """Fields that may change when a training is resumed; a change of any other would make it a different training."""
+_SHAPES: dict[str, type | tuple[type, ...]] = {"data": str, "recipe": dict, "model": dict}
+_OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("text_column", "init", "data_sha256"), (str, type(None))),
+    **dict.fromkeys(("before", "totals"), dict),
+    "earlier_data": list,
+}
+"""Types of the entries of training.json."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,10 @@ class Training:
     """Column of the corpus with the texts."""
     init: str | None = None
     """Checkpoint whose weights it starts from; None for random weights."""
+    data_sha256: str | None = None
+    """Fingerprint of the corpus; None before the training starts, and in folders of earlier versions."""
+    earlier_data: tuple[dict[str, Any], ...] = ()
+    """Fingerprints of the corpora that it was trained on before, each with the step `until` which."""
 
     @classmethod
     def open(cls, folder: Path, changes: dict[str, Any]) -> "Training":
@@ -70,13 +85,43 @@ class Training:
                 )
         if changes.keys() & set(BUDGET):
             changes = dict.fromkeys(BUDGET) | changes
-        model = ModelConfig.from_dict(described["model"], where=where)
-        recipe = replace(saved, **changes)
-        return cls(model, recipe, described["data"], folder, described.get("text_column"), described.get("init"))
+        return cls(
+            ModelConfig.from_dict(described["model"], where=where),
+            replace(saved, **changes),
+            described["data"],
+            folder,
+            text_column=described.get("text_column"),
+            init=described.get("init"),
+            data_sha256=described.get("data_sha256"),
+            earlier_data=tuple(described.get("earlier_data", ())),
+        )
 
     def check_new(self) -> None:
-        """Raise if the folder already is a training or anything else."""
-        check_folder(self.folder, writes="training", hint="add --resume to continue it")
+        """Raise if the folder already is a training or anything else, or cannot be created."""
+        out = check_folder(self.folder, writes="training", hint="add --resume to continue it")
+        parent = next(place for place in (out, *out.absolute().parents) if place.exists())
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise AliceError(f"cannot create the folder {out}, because {parent} cannot be written to; write elsewhere")
+
+    def located(self) -> "Training":
+        """Return the training with absolute paths, so that it can be resumed from any working directory."""
+        init = self.init
+        if init is not None and init not in bundled() and user_path(init).is_dir():
+            init = str(user_path(init).absolute())
+        return replace(self, data=located(self.data), init=init)
+
+    def trained_on(self, sha256: str, *, allow_changed: bool = False) -> "Training":
+        """Return the training with the fingerprint of its corpus; raise if that is not the one it started with."""
+        if self.data_sha256 in (None, sha256):
+            return replace(self, data_sha256=sha256)
+        if not allow_changed:
+            raise AliceError(
+                f"{self.data} is not what {self.folder} was trained on before; give the same texts with --data, "
+                "or continue on these with: alice-interp train --resume --allow-changed-data"
+            )
+        step = read_counters(self.folder).step if (self.folder / STATE).exists() else 0
+        earlier = {"data_sha256": self.data_sha256, "until": step}
+        return replace(self, data_sha256=sha256, earlier_data=(*self.earlier_data, earlier))
 
     @contextmanager
     def claimed(self, *, new: bool) -> Iterator[None]:
@@ -96,9 +141,9 @@ class Training:
     def describe(self) -> None:
         """Write training.json, before any other file: a folder that has it can be resumed."""
         remove_drafts(make_folder(self.folder))
-        described: dict[str, Any] = {"data": self.data, "text_column": self.text_column, "init": self.init}
-        described |= {"recipe": self.recipe.to_dict(), "model": self.model.to_dict(), "before": vars(self._before())}
-        write_json(self.folder / TRAINING, described)
+        described: dict[str, Any] = {"data": self.data, **self._fingerprints(), "text_column": self.text_column}
+        described |= {"init": self.init, "recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
+        write_json(self.folder / TRAINING, described | {"before": vars(self._before())})
 
     def totals(self) -> Totals:
         """Return what has been spent on the weights, including those that the training started from."""
@@ -108,34 +153,66 @@ class Training:
 
     def summary(self) -> dict[str, Any]:
         """Return the training.json of an exported checkpoint, without the paths of this machine."""
-        data = self.data if self.data.startswith("hf:") else Path(self.data).name
         start = {} if self.init is None else {"started_from": Path(self.init).name}
-        described = {"data": data, "recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
+        described = {"data": source_name(self.data), **self._fingerprints()}
+        described |= {"recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
         return described | {"totals": vars(self.totals())} | start
+
+    def log(self) -> bytes:
+        """Return the contents of metrics.jsonl; raise if it is missing or damaged."""
+        read_metrics(self.folder)
+        return (self.folder / METRICS).read_bytes()
+
+    def _fingerprints(self) -> dict[str, Any]:
+        """Return what is known about the contents of the corpus, for training.json."""
+        found: dict[str, Any] = {} if self.data_sha256 is None else {"data_sha256": self.data_sha256}
+        return found | ({"earlier_data": list(self.earlier_data)} if self.earlier_data else {})
 
     def _before(self) -> Totals:
         """Return what had been spent on the weights that the training started from."""
         if (self.folder / TRAINING).exists():
-            return Totals(**read_description(self.folder).get("before", {}))
+            return _read_totals(self.folder, "before")
         if self.init is None or not (resolve(self.init) / TRAINING).exists():
             return Totals()
         start = resolve(self.init)
         if (start / STATE).exists():  # a training, not an exported checkpoint
             return Training.open(start, {}).totals()
-        return Totals(**read_description(start).get("totals", {}))
+        return _read_totals(start, "totals")
 
 
 def read_description(folder: Path) -> dict[str, Any]:
     """Read the training.json of a training or of an exported checkpoint."""
+    path = folder / TRAINING
     try:
-        found = read_json(folder / TRAINING)
-        return {**found, "data": str(found["data"]), "recipe": dict(found["recipe"]), "model": dict(found["model"])}
+        found = read_json(path)
     except FileNotFoundError as error:
         raise AliceError(
             f"{folder} does not hold a training to resume (it has no {TRAINING}); start without --resume"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise AliceError(f"{folder / TRAINING} cannot be read ({error}); start a new training") from error
+    except (OSError, ValueError) as error:
+        raise AliceError(f"{path} cannot be read ({error}); start a new training") from error
+    if not isinstance(found, dict):
+        raise AliceError(f"{path} cannot be read (it is not a JSON object); start a new training")
+    shapes = _SHAPES | {name: shape for name, shape in _OPTIONAL_SHAPES.items() if name in found}
+    for name, shape in shapes.items():
+        if not isinstance(found.get(name), shape):
+            raise AliceError(f"{path} cannot be read ({name} is {found.get(name)!r:.60}); start a new training")
+    return found
+
+
+def _read_totals(folder: Path, name: str) -> Totals:
+    """Read what was spent on weights from training.json."""
+    found = read_description(folder).get(name, {})
+    for field, default in vars(Totals()).items():
+        if not _is_count(found.get(field, 0), whole=isinstance(default, int)):
+            raise AliceError(f"{folder / TRAINING} cannot be read ({field} is {found[field]!r:.60}); correct it")
+    return Totals(**{field: found[field] for field in vars(Totals()) if field in found})
+
+
+def _is_count(value: Any, *, whole: bool) -> bool:
+    """Return whether a value from JSON can be a counter."""
+    wanted = int if whole else (int, float)
+    return isinstance(value, wanted) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT
 
 
 class MetricsLog:
@@ -160,15 +237,30 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Return the rows of metrics.jsonl, leaving out a last line that a crash cut off."""
     rows = []
     path = folder / METRICS
-    lines = regular_file(path).read_text(encoding="utf-8").splitlines()
+    try:
+        lines = regular_file(path).read_bytes().splitlines()
+    except FileNotFoundError as error:
+        raise AliceError(f"{folder} has no {METRICS}; resume the training for some steps, which writes it") from error
     for number, line in enumerate(lines, start=1):
         try:
-            row = json.loads(line)
-        except ValueError as error:
+            row = parse_json(line.decode())
+        except ValueError as error:  # also if it is not UTF-8
             if number == len(lines):
                 break
             raise AliceError(f"{path}, line {number} is not JSON; the file was changed or damaged") from error
-        if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+        if not isinstance(row, dict) or not _is_count(row.get("step"), whole=True):
             raise AliceError(f"{path}, line {number} has no step; the file was changed or damaged")
+        if wrong := [name for name, value in row.items() if not _is_logged(name, value)]:
+            raise AliceError(f"{path}, line {number} has no number for {wrong[0]!r:.60}; it was changed or damaged")
         rows.append(row)
     return rows
+
+
+def _is_logged(name: str, value: Any) -> bool:
+    """Return whether a value from JSON is a number, or the error rates by length."""
+    numbers = value.values() if name == "ser" and isinstance(value, dict) else [value]
+    least = 0 if name in ("tokens", "flops", "seconds") else -LARGEST_NUMBER
+    return all(
+        isinstance(number, int | float) and not isinstance(number, bool) and least <= number <= LARGEST_NUMBER
+        for number in numbers
+    )

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from alice.checkpoint.folder import check_fit
-from alice.errors import AliceError
+from alice.errors import AliceError, one_line
 from alice.model import Alice
 from alice.model.flops import training_flops
 from alice.solving.evaluate import score
@@ -63,18 +63,25 @@ class Trainer:
         """Load the state in the training folder."""
         state = TrainingState.read(self.folder)
         check_fit(state.group("weights"), self.model.state_dict(), where=str(self.folder / STATE))
-        self.model.load_state_dict(state.group("weights"))
-        optimizer.load_state_tensors(self.optimizer, self.names, state.group("optimizer"))
-        if self.average is not None:
-            self.average.load_state_dict(state.group("ema"))
-        self.counters = state.counters
-        self._restore_rng(state)
+        try:
+            self.model.load_state_dict(state.group("weights"))
+            optimizer.load_state_tensors(self.optimizer, self.names, state.group("optimizer"))
+            if self.average is not None:
+                self.average.load_state_dict(state.group("ema"))
+            self.counters = state.counters
+            self._restore_rng(state)
+        except (KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise AliceError(
+                f"{self.folder / STATE} is damaged ({one_line(error):.200}); start a new training from the weights, "
+                f"with --init {self.folder}"
+            ) from error
 
     def fit(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Train until the budget is used up or `stop` returns true after a step; return whether it was used up."""
         log = MetricsLog(self.folder, resume_at=self.counters.step) if self.accelerator.is_main_process else None
         batches = self.stream.start(self.counters.step)
-        batches = chain([next(batches)], batches)  # reading the corpus does not count as training time
+        if self._progress() < 1:
+            batches = chain([next(batches)], batches)  # reading the corpus does not count as training time
         begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
         stopped = False
         while not (finished := self._progress() >= 1) and not stopped:
@@ -158,10 +165,13 @@ class Trainer:
 
     def _check_finite(self, what: str, value: float) -> None:
         if not math.isfinite(value):
-            raise AliceError(
-                f"the {what} became {value} at step {self.counters.step + 1}; the last checkpoint in {self.folder} "
-                "is intact: resume from it, or start a new training with a lower learning rate"
-            )
+            raise self._failed(f"the {what} became {value} at step {self.counters.step + 1}")
+
+    def _failed(self, what: str) -> AliceError:
+        return AliceError(
+            f"{what}; the last checkpoint in {self.folder} is intact: resume from it, "
+            "or start a new training with a lower learning rate"
+        )
 
     def _clip(self) -> float:
         limit = self.recipe.clip or math.inf
@@ -194,7 +204,10 @@ class Trainer:
         if not self.accelerator.is_main_process:
             return []
         model = self.best().eval()
-        rates = score(model, self.validation).means()
+        try:
+            rates = score(model, self.validation).means()
+        except AliceError as error:
+            raise self._failed(f"the measurement on held-out texts failed ({error})") from error
         self.model.train()
         return [{**self._position(), "ser": rates}]
 

@@ -79,6 +79,8 @@ def load_state_tensors(
             raise AliceError(
                 f"the training state has an entry for {name!r}, which this model does not have; start a new training"
             )
+        if value.ndim and value.shape != weights[name].shape:
+            raise ValueError(f"the optimizer state of {name} has another shape than the weight")
         # AdamW keeps its step counter on the CPU whatever the device of the weights, unless fused.
         optimizer.state[weights[name]][quantity] = value.to(weights[name].device)
 

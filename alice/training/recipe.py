@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from alice.errors import AliceError, nearest
 
@@ -18,6 +18,7 @@ _AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
     10**9,
 )
 """Limits: the seeds NumPy accepts, the keys that fit into memory, and numbers far beyond any training."""
+LARGEST_NUMBER = 1e30
 _NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
@@ -66,14 +67,14 @@ class Recipe:
                 f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}"
             )
         for name in _POSITIVE:
-            if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
-                raise AliceError(f"{name}={value} must be greater than 0 and finite")
+            if (value := getattr(self, name)) is not None and not 0 < value <= LARGEST_NUMBER:
+                raise AliceError(f"{name}={value!r:.60} must be greater than 0 and at most {LARGEST_NUMBER:g}")
         for name in _NOT_NEGATIVE:
-            if not 0 <= getattr(self, name) < math.inf:
-                raise AliceError(f"{name}={getattr(self, name)} must be 0 or more and finite")
+            if not 0 <= getattr(self, name) <= LARGEST_NUMBER:
+                raise AliceError(f"{name}={getattr(self, name)!r:.60} must be 0 or more and at most {LARGEST_NUMBER:g}")
         for name, most in _AT_MOST.items():
             if (value := getattr(self, name)) is not None and value > most:
-                raise AliceError(f"{name}={value} is too large; the maximum is {most:,}")
+                raise AliceError(f"{name}={value!r:.60} is too large; the maximum is {most:,}")
         for name in ("ema", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
@@ -86,20 +87,31 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], *, where: str) -> Self:
-        """Build from plain values; an unknown key is an error."""
+        """Build from plain values; an unknown key or a value of the wrong type is an error naming it."""
         known = {f.name for f in fields(cls)}
-        for name in values:
+        types = get_type_hints(cls)
+        for name, value in values.items():
             if name not in known:
-                raise AliceError(f"{where}: unknown key {name!r}{nearest(name, known)}")
+                raise AliceError(f"{where}: unknown key {name!r:.60}{nearest(name[:60], known)}")
+            if not _is_of_type(value, types[name]):
+                raise AliceError(f"{where}: {name} has the wrong type: {value!r:.60}; start a new training")
         try:
             return cls(**values)
-        except TypeError as error:
-            raise AliceError(f"{where}: a value has the wrong type ({error}); start a new training") from error
+        except AliceError as error:
+            raise AliceError(f"{where}: {error}") from error
 
     def progress(self, step: int, seconds: float) -> float:
         """Return the share of the budget that has been used, 0 to 1."""
         used = step / self.steps if self.steps is not None else seconds / 3600 / (self.hours or 1)
         return min(1.0, used)
+
+
+def _is_of_type(value: Any, wanted: Any) -> bool:
+    """Return whether a value from JSON fits the type of a field."""
+    if get_origin(wanted) is Literal:
+        return value in get_args(wanted)
+    kinds = get_args(wanted) or (wanted,)
+    return not isinstance(value, bool) and isinstance(value, (*kinds, int) if float in kinds else kinds)
 
 
 def rate_factor(

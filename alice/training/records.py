@@ -12,6 +12,7 @@ from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.flops import training_flops
 from alice.statistics import Floats
+from alice.text.corpus import source_name
 from alice.training.folder import BUDGET, CHANGEABLE, read_description, read_metrics
 from alice.training.recipe import Recipe
 
@@ -42,7 +43,9 @@ class TrainingRecord:
     model: ModelConfig
     recipe: Recipe
     data: str
-    """Corpus that it was trained on."""
+    """Corpus that it was trained on, without its folder."""
+    data_sha256: str | None
+    """Fingerprint of the corpus; None in folders of earlier versions."""
     loss: Curve
     """Mean training loss since the previous row."""
     error: Curve
@@ -85,6 +88,8 @@ def differences(trainings: Sequence[TrainingRecord], *, besides: Iterable[str] =
     `besides` names the fields of model and recipe that are meant to differ.
     """
     skipped = CHANGEABLE - {*BUDGET, "precision"} | set(besides)
+    if any(training.data_sha256 is None for training in trainings):
+        skipped = skipped | {"data_sha256"}
     settings = [_settings(training) for training in trainings]
     values = {name: list(dict.fromkeys(_short(one[name]) for one in settings)) for name in settings[0]}
     differing = [
@@ -144,7 +149,8 @@ def _read_training(folder: Path) -> TrainingRecord:
     per_token = None if exact else training_flops(model, 1, recipe.max_length / 2)
     loss, error = (_curve([_point(row, name, folder) for row in rows if name in row], per_token) for name in NAMES)
     used = recipe.progress(rows[-1]["step"], rows[-1].get("seconds", 0.0))
-    return TrainingRecord(folder.resolve().name, model, recipe, described["data"], loss, error, used, exact)
+    data, sha256 = source_name(described["data"]), described.get("data_sha256")
+    return TrainingRecord(folder.resolve().name, model, recipe, data, sha256, loss, error, used, exact)
 
 
 def _curve(points: list[tuple[float, float, float, float]], flops_per_token: float | None) -> Curve:
@@ -179,7 +185,7 @@ def _settings(training: TrainingRecord) -> dict[str, Any]:
         for prefix in prefixes
     )  # fmt: skip
     model = {name: None if name.startswith(unused) else value for name, value in training.model.to_dict().items()}
-    return {"data": training.data, **model, **training.recipe.to_dict()}
+    return {"data": training.data, "data_sha256": training.data_sha256, **model, **training.recipe.to_dict()}
 
 
 def _short(value: Any) -> str:

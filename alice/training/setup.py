@@ -25,6 +25,7 @@ from alice.text.split import select
 from alice.training import precision
 from alice.training.folder import Training
 from alice.training.loop import Row, Trainer
+from alice.training.memory import check_memory
 from alice.training.recipe import Recipe
 from alice.training.state import STATE
 from alice.training.warm_start import start_from
@@ -40,6 +41,7 @@ def train(
     training: Training,
     *,
     resume: bool = False,
+    allow_changed_data: bool = False,
     device: torch.device | str | None = None,
     trackers: Iterable[str] = (),
     report: Callable[[Row], None] = lambda row: None,
@@ -51,6 +53,7 @@ def train(
     Args:
         training: what to train and where.
         resume: whether to continue the training in the folder.
+        allow_changed_data: whether it may be continued on other texts.
         device: where to compute; the accelerator if there is one. Under a launcher each process takes its own.
         trackers: services to log to as well.
         report: called with every row of the log.
@@ -61,16 +64,22 @@ def train(
     if not resume:
         training.check_new()
     _check_trackers(trackers)
+    chosen = choose_device(device)
+    check_memory(training.model, chosen, averaged=training.recipe.ema > 0)
+    training = training.located()
     alphabet, longest = Alphabet(training.model.symbols), training.recipe.max_length
     corpus = open_corpus(training.data, alphabet=alphabet, max_length=longest, text_column=training.text_column)
     validation = validation_batches(corpus, training.recipe)
-    state = _processes(choose_device(device))
+    training = training.trained_on(corpus.fingerprint(), allow_changed=allow_changed_data)
+    state = _processes(chosen)
+    has_state = resume and (training.folder / STATE).exists()  # killed before its first checkpoint, it starts over
+    model = _model(training, has_state=has_state, say=say)  # fails before a folder is created
     training = _decide(training, state, say)
     with training.claimed(new=not resume) if state.is_main_process else nullcontext():
         if state.is_main_process:
             training.describe()
         accelerator = _accelerator(training, list(trackers))
-        trainer = _trainer(training, corpus, validation, accelerator, resume=resume, report=report, say=say)
+        trainer = _trainer(training, model, corpus, validation, accelerator, resume=has_state, report=report, say=say)
         trainer.save()
         if training.recipe.compile == "yes":
             compile_blocks(trainer.model)
@@ -99,8 +108,18 @@ def _disconnect() -> None:
     PartialState().destroy_process_group()
 
 
+def _model(training: Training, *, has_state: bool, say: Callable[[str], None]) -> Alice:
+    """Return the model of a training, with its initial weights unless there is a state to load."""
+    set_seed(training.recipe.seed)
+    model = Alice(training.model)
+    if training.init is not None and not has_state:
+        say(start_from(model, training.init))
+    return model
+
+
 def _trainer(
     training: Training,
+    model: Alice,
     corpus: Corpus,
     validation: Batches,
     accelerator: Accelerator,
@@ -110,11 +129,6 @@ def _trainer(
     say: Callable[[str], None],
 ) -> Trainer:
     """Return a trainer at the point where the training starts or resumes."""
-    set_seed(training.recipe.seed)
-    resume = resume and (training.folder / STATE).exists()  # if it was killed before its first checkpoint, start over
-    model = Alice(training.model)
-    if training.init is not None and not resume:
-        say(start_from(model, training.init))
     trainer = Trainer(
         model,
         training.recipe,

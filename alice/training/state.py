@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,11 +11,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from alice.checkpoint.folder import write_tensors
-from alice.errors import AliceError
-from alice.files import regular_file
+from alice.checkpoint.folder import shown, write_weights
+from alice.errors import AliceError, one_line
+from alice.files import parse_json, regular_file
+from alice.training.recipe import LARGEST_NUMBER
 
 STATE = "training-state.safetensors"
+LARGEST_COUNT = 10**18
+"""Bound of every counter except the operations, far beyond any training."""
 
 
 @dataclass
@@ -37,6 +40,13 @@ class Counters:
     loss_tokens: int = 0
     """Characters since the last line of the log."""
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, wanted = getattr(self, field.name), (int, float) if isinstance(field.default, float) else int
+            largest = LARGEST_NUMBER if field.name == "flops" else LARGEST_COUNT
+            if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value <= largest:
+                raise ValueError(f"{field.name} is {value!r:.60}")
+
 
 @dataclass(frozen=True)
 class TrainingState:
@@ -51,14 +61,18 @@ class TrainingState:
         return {name.removeprefix(start): tensor for name, tensor in self.tensors.items() if name.startswith(start)}
 
     def write(self, folder: Path) -> None:
-        """Replace the state in a training folder atomically."""
-        write_tensors(folder / STATE, self.tensors, {"counters": json.dumps(asdict(self.counters))})
+        """Replace the state in a training folder atomically, unless a value is not finite."""
+        write_weights(folder / STATE, self.tensors, {"counters": json.dumps(asdict(self.counters))})
 
     @classmethod
     def read(cls, folder: Path) -> Self:
         """Read the state from a training folder."""
         with _opened(folder) as file:
-            return cls(_counters(file), {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            state = cls(_counters(file), {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            for name, tensor in state.tensors.items():
+                if not tensor.isfinite().all():
+                    raise ValueError(f"{shown(name)} has values that are not finite")
+        return state
 
 
 def read_counters(folder: Path) -> Counters:
@@ -77,12 +91,13 @@ def _opened(folder: Path) -> Iterator[Any]:
         raise AliceError(f"{folder} has no {STATE}, so it cannot be resumed; start without --resume") from error
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise AliceError(
-            f"{folder / STATE} cannot be read ({error}); start a new training from the weights, with --init {folder}"
+            f"{folder / STATE} cannot be read ({one_line(error):.200}); start a new training from the weights, "
+            f"with --init {folder}"
         ) from error
 
 
 def _counters(file: Any) -> Counters:
-    return Counters(**json.loads(file.metadata()["counters"]))
+    return Counters(**parse_json(file.metadata()["counters"]))
 
 
 def rng_tensors(device: torch.device) -> dict[str, Tensor]:

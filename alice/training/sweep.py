@@ -98,7 +98,7 @@ def _member(wanted: Training, given: Collection[str]) -> Member:
         {name: recipe[name] for name in recipe if name not in CHANGEABLE or name in given or name in BUDGET},
     )
     for field, what in _FIXED.items():
-        if getattr(started, field) != getattr(wanted, field):
+        if getattr(started.located(), field) != getattr(wanted.located(), field):
             raise AliceError(
                 f"{wanted.folder} was started with {what}; repeat the sweep with its first options, "
                 "or choose another folder"

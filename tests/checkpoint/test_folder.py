@@ -7,6 +7,7 @@ from safetensors.torch import load_file, save_file
 from tiny import tiny
 
 from alice.checkpoint import folder as checkpoint
+from alice.checkpoint.export import round_to_half
 from alice.errors import AliceError
 from alice.model import Alice
 
@@ -141,3 +142,37 @@ def test_an_older_checkpoint_survives_a_failed_write(base, ids, tmp_path, monkey
         tiny("base", init_std=0.1).save_pretrained(tmp_path)
     assert torch.equal(Alice.from_pretrained(tmp_path)(ids), before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_never_replace_good_ones(base, ids, tmp_path, value):
+    base.save_pretrained(tmp_path)
+    before = base(ids)
+    spoilt = tiny("base")
+    spoilt.ln_final.w.data[3] = value
+    with pytest.raises(AliceError, match=r"was not written, because ln_final.w .* what was saved before is intact"):
+        spoilt.save_pretrained(tmp_path)
+    assert torch.equal(Alice.from_pretrained(tmp_path)(ids), before)
+
+
+def test_a_weight_too_large_for_half_precision_is_refused(tmp_path):
+    model = tiny("base")
+    model.ln_final.w.data[3] = -65_504.0
+    model.save_pretrained(tmp_path / "half", dtype=torch.float16)
+    model.ln_final.w.data[3] = -70_000.0
+    with pytest.raises(AliceError, match=r"ln_final.w has a weight of 7e\+04, and float16 ends at 65504"):
+        model.save_pretrained(tmp_path / "half", dtype=torch.float16)
+    with pytest.raises(AliceError, match="float16 ends at 65504"):
+        round_to_half(model)
+    assert float(Alice.from_pretrained(tmp_path / "half").ln_final.w.detach().min()) == -65_504
+
+
+def test_sizes_beyond_any_model_are_one_sentence(base, tmp_path):
+    base.save_pretrained(tmp_path)
+    for name in ("d_model", "n_layers", "d_mlp", "hyper_layers", "hyper_mlp", "n_heads", "n_ctx"):
+        values = json.loads((tmp_path / "config.json").read_text())
+        (tmp_path / "config.json").write_text(json.dumps(values | {name: 10**4000}))
+        with pytest.raises(AliceError, match=f"config.json: .*{name}=10000000") as caught:
+            Alice.from_pretrained(tmp_path)
+        assert len(str(caught.value)) < 500
+        (tmp_path / "config.json").write_text(json.dumps(values))

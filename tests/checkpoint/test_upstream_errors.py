@@ -27,6 +27,8 @@ def refused(file, **options):
         upstream.read(file, **options)
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(str(file))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 700
     return str(caught.value)
 
 
@@ -105,6 +107,9 @@ def weight(name, value=None):
         ("base", weight("norm.weight", torch.ones(1).expand(32)), "norm.weight is not a dense tensor"),
         ("base", weight("norm.weight", "hello"), "norm.weight is not a dense tensor"),
         ("base", weight("module.norm.weight", torch.ones(32)), "norm.weight occurs twice"),
+        ("base", weight("a\x1b[2J\nb" + "c" * 900, torch.ones(2)), r"unknown (first: a\x1b[2J\nb"),
+        ("base", weight("a\x1b[2J\nb", 3), r"a\x1b[2J\nb is not a dense tensor"),
+        ("base", weight(10**400, torch.ones(2)), "the name of a tensor is not a text"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(variant, change, complaint, tmp_path):
@@ -119,7 +124,14 @@ def test_tensors_that_do_not_fit_are_named(variant, change, complaint, tmp_path)
         ("base", {"n_head": 3}, "d_model=32 does not divide into n_heads=3"),
         ("base", {"n_layer": 0}, "'n_layer' in the config is 0"),
         ("base", {"n_layer": 2}, "7 tensors are unknown (first: blocks.2."),
-        ("base", {"n_layer": 10**12}, "blocks.3.attention_norm.weight is missing"),
+        ("base", {"n_layer": 10**9}, "blocks.3.attention_norm.weight is missing"),
+        ("base", {"n_layer": 10**12}, "'n_layer' in the config is 1000000000000, not a whole number of at least 1 and"),
+        ("base", {"dim": 10**400}, "'dim' in the config is 1000000"),
+        ("base", {"dim": torch.ones(400)}, "'dim' in the config is tensor("),
+        ("base", {"ffn_dim_multiplier": 1e308}, "'ffn_dim_multiplier' in the config is 1e+308"),
+        ("base", {"ffn_dim_multiplier": 10**400}, "'ffn_dim_multiplier' in the config is 1000000"),
+        ("bijective", {"sinkhorn_iters": 10**9}, "sinkhorn_iters=1000000000 is above the limit"),
+        ("bijective", {"cross_n_head": torch.ones(2)}, "'cross_n_head' in the config is tensor("),
         ("base", {"ffn_dim_multiplier": -1}, "'ffn_dim_multiplier' in the config is -1, not a positive number"),
         ("base", {"ffn_dim_multiplier": 9.0}, "blocks.0.feed_forward.w1.weight has shape (256, 32)"),
         ("base", {"extra_chars": ".,"}, "debed.bias has 37 entries, for padding and 36 symbols"),
@@ -175,3 +187,8 @@ def test_the_order_of_symbols_is_the_one_that_was_given(tmp_path):
 )
 def test_the_width_of_the_feed_forward_layers(dim, multiplier, multiple, width):
     assert mlp_width(dim, multiplier, multiple) == width
+
+
+@pytest.mark.parametrize("step", [10**400, True, -1, "5", None])
+def test_a_number_of_steps_that_cannot_be_is_left_out(tmp_path, step):
+    assert upstream.read(saved(tmp_path, change=lambda whole: whole.update(global_step=step))).step is None

@@ -1,9 +1,12 @@
 """`ckpt export`: the card has the numbers that `evaluate` gives for the exported checkpoint."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from safetensors.torch import load_file, save_file
 from trainings import carry_out, small_training, write_corpus
 
 from alice.cli import main
@@ -45,3 +48,30 @@ def test_a_folder_that_is_not_a_training_is_one_line(tmp_path):
     done = invoke("ckpt", "export", tmp_path, "--out", tmp_path / "out")
     assert done.exit_code == 1
     assert "does not hold a training" in done.stderr
+
+
+@pytest.fixture
+def copy(training, tmp_path):
+    return Path(shutil.copytree(training.folder, tmp_path / "copy"))
+
+
+def refused(copy, training, complaint):
+    done = invoke("ckpt", "export", copy, "--out", copy.parent / "out", "--data", training.data)
+    assert done.exit_code == 1
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (copy.parent / "out").exists()
+
+
+def test_a_missing_or_damaged_log_is_one_line(training, copy):
+    (copy / "metrics.jsonl").write_bytes(b"\xff\n{}\n")
+    refused(copy, training, "line 1 is not JSON")
+    (copy / "metrics.jsonl").unlink()
+    refused(copy, training, "has no metrics.jsonl")
+
+
+def test_a_weight_too_large_for_half_precision_is_one_line(training, copy):
+    weights = load_file(copy / "model.safetensors")
+    weights["ln_final.w"][0] = 1e6
+    save_file(weights, copy / "model.safetensors")
+    refused(copy, training, "ln_final.w has a weight of 1e+06, and float16 ends at 65504")

@@ -69,6 +69,8 @@ def test_a_signal_saves_and_says_how_to_continue(corpus, tmp_path):
         (["--steps", "5", "--lr", "-1"], "must be greater than 0"),
         (["--steps", "5", "--data", "quots"], "did you mean 'quotes'"),
         (["--steps", "5", "--device", "nonsense"], "cannot compute on the device 'nonsense'"),
+        (["--steps", "5", "--init", "nowhere"], "there is no checkpoint 'nowhere'"),
+        (["--steps", "5", "--allow-changed-data"], "add --resume or leave it out"),
     ],
 )
 def test_a_mistake_is_one_line(corpus, tmp_path, arguments, complaint):
@@ -77,6 +79,42 @@ def test_a_mistake_is_one_line(corpus, tmp_path, arguments, complaint):
     assert result.exit_code == 1
     assert complaint in result.stderr
     assert "Traceback" not in result.stderr
+    assert not (tmp_path / "mine").exists()
+
+
+def test_a_changed_corpus_is_one_line_unless_allowed(tmp_path, monkeypatch):
+    write_corpus(tmp_path / "texts.txt")
+    monkeypatch.chdir(tmp_path)
+    small = ["--steps", 1, "--eval-texts", 4, *FAST]
+    assert run("--out", "mine", "--data", "texts.txt", *small).exit_code == 0
+    assert str(tmp_path / "texts.txt") in (tmp_path / "mine" / "training.json").read_text()
+    (tmp_path / "texts.txt").rename(tmp_path / "moved.txt")
+    assert run("--out", "mine", "--data", "moved.txt", "--resume", "--steps", 2).exit_code == 0
+    write_corpus(tmp_path / "moved.txt", 399)
+    refused = run("--out", "mine", "--resume", "--steps", 3)
+    assert refused.exit_code == 1
+    assert "is not what mine was trained on before" in refused.stderr
+    assert run("--out", "mine", "--resume", "--steps", 3, "--allow-changed-data").exit_code == 0
+
+
+def test_a_model_that_does_not_fit_into_memory_is_one_line(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("alice.training.memory.free_memory", lambda device: 10**9)
+    result = run("--out", tmp_path / "mine", "--data", corpus, "--preset", "308m")
+    assert result.exit_code == 1
+    assert "needs at least 4.9 GB of memory, and 1.0 GB are free; choose a smaller preset" in result.stderr
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: 9 bytes")])
+def test_memory_that_runs_out_is_one_line(corpus, tmp_path, monkeypatch, error):
+    def fail(*args, **options):
+        raise error
+
+    monkeypatch.setattr("alice.training.setup.Alice", fail)
+    result = run("--out", tmp_path / "mine", "--data", corpus, "--steps", 1, *FAST)
+    assert result.exit_code == 1
+    assert "there is not enough memory" in result.stderr
+    assert not (tmp_path / "mine").exists()
 
 
 def test_resume_needs_a_folder():

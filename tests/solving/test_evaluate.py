@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from alice.errors import AliceError
 from alice.solving.evaluate import Scores, score
 from alice.text.alphabet import ENGLISH
 from alice.text.batches import Batches, EncodedTexts
@@ -42,3 +43,18 @@ def test_the_table_has_means_with_errors_and_medians_in_percent():
     assert table.mean["<128"].error > 0
     assert table.median["[0,32)"].median == pytest.approx(30.0)
     assert table.mean["[32,64)"].count == 0
+
+
+@pytest.mark.parametrize("place", ["resid", "head"])
+def test_weights_whose_scores_are_not_finite_are_an_error(model, place):
+    """The assignment of the bijective head would hide them."""
+    with torch.no_grad():
+        if place == "resid":
+            model.blocks[0].mlp.down.weight.fill_(3e38)
+            model.blocks[0].mlp.gate_up.weight.fill_(10.0)
+        else:
+            model.head.unembed.weight.fill_(3e38)
+            model.ln_final.w.fill_(3e38)
+    batches = Batches(EncodedTexts(["SOME TEXT OR OTHER"], ENGLISH), ENGLISH)
+    with pytest.raises(AliceError, match="computes numbers that are not finite"):
+        score(model, batches)

@@ -64,5 +64,5 @@ def test_an_invalid_recipe_is_refused(fields, complaint):
 def test_a_recipe_from_a_file_refuses_unknown_keys_and_wrong_types():
     with pytest.raises(AliceError, match=r"training.json: unknown key 'stpes'; did you mean 'steps'"):
         Recipe.from_dict({"stpes": 3}, where="training.json")
-    with pytest.raises(AliceError, match="a value has the wrong type"):
+    with pytest.raises(AliceError, match="steps has the wrong type"):
         Recipe.from_dict({"steps": "many"}, where="training.json")

@@ -145,9 +145,3 @@ def test_a_folder_that_cannot_be_created_is_one_sentence(corpus, tmp_path):
 def test_there_must_be_something_to_resume(tmp_path):
     with pytest.raises(AliceError, match="does not hold a training to resume"):
         Training.open(tmp_path, {})
-
-
-def test_a_damaged_state_is_one_sentence(folder):
-    (folder / STATE).write_bytes(b"not a state")
-    with pytest.raises(AliceError, match="cannot be read"):
-        carry_out(Training.open(folder, {}), resume=True)
