@@ -73,29 +73,26 @@ class ModelConfig:
             raise AliceError(
                 f"variant {self.variant!r:.60} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
             )
-        for name in (
-            "d_model",
-            "n_layers",
-            "n_heads",
-            "d_mlp",
-            "n_ctx",
-            "cross_heads",
-            "sinkhorn_iters",
-            "hyper_layers",
-            "hyper_heads",
-        ):
+        self._check_sizes()
+        self._check_numbers()
+        Alphabet(self.symbols)
+
+    def _check_sizes(self) -> None:
+        sizes = ("d_model", "n_layers", "n_heads", "d_mlp", "n_ctx", "cross_heads", "hyper_layers", "hyper_heads")
+        for name in (*sizes, "sinkhorn_iters"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} must be a whole number of at least 1")
         if not isinstance(self.hyper_mlp, int) or self.hyper_mlp < 0:
             raise AliceError(f"hyper_mlp={self.hyper_mlp!r:.60} must be a whole number of at least 0")
-        for name in ("d_model", "n_layers", "d_mlp", "hyper_layers", "hyper_mlp"):
-            if getattr(self, name) > LARGEST_SIZE:
-                raise AliceError(f"{name}={getattr(self, name)!r:.60} is above the limit of {LARGEST_SIZE:,}; lower it")
+        limits = dict.fromkeys(("d_model", "n_layers", "d_mlp", "hyper_layers", "hyper_mlp"), LARGEST_SIZE)
+        for name, limit in (limits | {"n_ctx": LONGEST_TEXT, "sinkhorn_iters": MOST_ITERATIONS}).items():
+            if getattr(self, name) > limit:
+                raise AliceError(f"{name}={getattr(self, name)!r:.60} is above the limit of {limit:,}; lower it")
         for name in ("n_heads", "hyper_heads"):
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
-        if self.n_ctx > LONGEST_TEXT:
-            raise AliceError(f"n_ctx={self.n_ctx!r:.60} is above the limit of {LONGEST_TEXT:,} characters; lower it")
+
+    def _check_numbers(self) -> None:
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than 1")
@@ -109,11 +106,6 @@ class ModelConfig:
                 raise AliceError(
                     f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
                 )
-        if self.sinkhorn_iters > MOST_ITERATIONS:
-            raise AliceError(
-                f"sinkhorn_iters={self.sinkhorn_iters!r:.60} is above the limit of {MOST_ITERATIONS}; lower it"
-            )
-        Alphabet(self.symbols)
 
     def _check_heads(self, name: str, *, even: bool) -> None:
         heads = getattr(self, name)

@@ -23,7 +23,7 @@ def test_a_config_survives_the_way_through_json():
         ({"n_layers": 0}, "n_layers=0 must be a whole number of at least 1"),
         ({"dropout": 1.0}, "dropout=1.0 must be"),
         ({"sinkhorn_tau": 0.0}, "must be positive"),
-        ({"sinkhorn_iters": 10**9}, "above the limit of 1000"),
+        ({"sinkhorn_iters": 10**9}, "above the limit of 1,000"),
         ({"symbols": "ABC"}, "needs all of A-Z"),
     ],
 )
