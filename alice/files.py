@@ -125,8 +125,8 @@ def folder_kind(folder: Path) -> FolderKind | None:
     # An exported checkpoint also has a training.json, with totals.
     if _has(folder, "training.json") and "totals" not in _keys(folder / "training.json"):
         return "training"
-    is_checkpoint = _has(folder, "config.json") and _has(folder, "model.safetensors")
-    if is_checkpoint and "format" in _keys(folder / "config.json"):
+    complete = _has(folder, "config.json")  # it is written after the weights
+    if _has(folder, "model.safetensors") and not (complete and "format" not in _keys(folder / "config.json")):
         return "checkpoint"
     marks: dict[str, FolderKind] = {
         "result.json": "report",

@@ -119,6 +119,7 @@ def test_the_names_of_our_files_are_those_that_are_written():
         ({"training.json": "damaged"}, "training"),
         ({"training-state.safetensors": "", "training.json": '{"totals": {}}'}, "training"),
         ({"config.json": '{"format": 1}', "model.safetensors": "", "training.json": '{"totals": {}}'}, "checkpoint"),
+        ({"model.safetensors": ""}, "checkpoint"),  # an export was interrupted
         ({"config.json": "{}", "model.safetensors": ""}, None),  # a model of another program
         ({"result.json": ""}, "report"),
         ({"reproduce.json": ""}, "reproduction"),

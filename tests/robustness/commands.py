@@ -41,9 +41,9 @@ class Inputs:
             "run": ["run", "early-exit", *data, "--samples", "6", "--examples", "0", "--out", f"{out}/runs"],
             "store": ["run", "ngram", *data, *fast, "--out", str(self.folder / "elsewhere")],
             "export": ["ckpt", "export", str(self.folder / "trained"), "--out", f"{out}/export", "--data", corpus,
-                       "--samples", "4"],
-            "prepare": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt"],
-            "pack": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt.gz"],
+                       "--samples", "4", "--force"],
+            "prepare": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt", "--force"],
+            "pack": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt.gz", "--force"],
         }[name]  # fmt: skip
 
 
