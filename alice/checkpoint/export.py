@@ -79,7 +79,7 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 ## Training
 
 - Data: the training split of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
-  {recipe["max_length"]} characters, {keys}.
+  {recipe["max_length"]} characters, {keys}{_changes(training)}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.
   {recipe["warmup_steps"]} steps of warm-up, schedule {recipe["schedule"]}, batches of at most {batch}, gradient clipped
@@ -87,6 +87,12 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
   The whole recipe is in `{TRAINING}`, the log of the last training in `{METRICS}`.
 - {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
+
+
+def _changes(training: Mapping[str, Any]) -> str:
+    """Say at which steps a training was continued on other texts."""
+    steps = [f"{one['until']:,}" for one in training.get("earlier_data", ())]
+    return f"; the texts were changed after step {' and step '.join(steps)}" if steps else ""
 
 
 def _symbols(model: Alice) -> str:

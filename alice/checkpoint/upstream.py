@@ -130,9 +130,7 @@ def _unwrap(state: Mapping[Any, Any], *, averaged: bool, where: str) -> dict[str
     weights: dict[str, Tensor] = {}
     for key, tensor in state.items():
         if not isinstance(key, str):
-            raise AliceError(
-                f"{where}: the name of a tensor is not a text; the file is damaged"
-            )
+            raise AliceError(f"{where}: the name of a tensor is not a text; the file is damaged")
         name = key
         while name.startswith(PREFIXES):
             name = name.partition(".")[2]

@@ -129,13 +129,18 @@ class RootGroup(LazyGroup):
             ctx.exit(INTERRUPTED)
 
 
+def _is_torch_out_of_memory(error: Exception) -> bool:
+    signs = ("allocate memory", "out of memory", "not enough memory")
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in signs)
+
+
 def _sentence(error: Exception) -> str | None:
     """Return what to tell the user about an error, or None if it is a bug of ours."""
     if isinstance(error, AliceError):
         return " ".join(str(error).split())
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use the path {os.fsdecode(error.filename)!r:.300}: {error.strerror}; give another"
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):  # from torch
+    if isinstance(error, MemoryError) or _is_torch_out_of_memory(error):
         return "there is not enough memory; use a smaller model, fewer or shorter texts, or smaller batches"
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # from `Path.expanduser`
         return "a path begins with ~ and a name that is not a user of this machine; write ./~name for a file"

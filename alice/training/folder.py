@@ -197,6 +197,9 @@ def read_description(folder: Path) -> dict[str, Any]:
     for name, shape in shapes.items():
         if not isinstance(found.get(name), shape):
             raise AliceError(f"{path} cannot be read ({name} is {found.get(name)!r:.60}); start a new training")
+    for one in found.get("earlier_data", ()):
+        if not isinstance(one, dict) or not _is_count(one.get("until"), whole=True):
+            raise AliceError(f"{path} cannot be read (earlier_data has {one!r:.60}); start a new training")
     return found
 
 

@@ -67,8 +67,7 @@ def train(
     chosen = choose_device(device)
     check_memory(training.model, chosen, averaged=training.recipe.ema > 0)
     training = training.located()
-    alphabet, longest = Alphabet(training.model.symbols), training.recipe.max_length
-    corpus = open_corpus(training.data, alphabet=alphabet, max_length=longest, text_column=training.text_column)
+    corpus = _corpus(training, resume=resume)
     validation = validation_batches(corpus, training.recipe)
     training = training.trained_on(corpus.fingerprint(), allow_changed=allow_changed_data)
     state = _processes(chosen)
@@ -106,6 +105,15 @@ def _disconnect() -> None:
     """
     time.sleep(SECONDS_TO_SETTLE)
     PartialState().destroy_process_group()
+
+
+def _corpus(training: Training, *, resume: bool) -> Corpus:
+    """Open the corpus of a training."""
+    alphabet, longest = Alphabet(training.model.symbols), training.recipe.max_length
+    try:
+        return open_corpus(training.data, alphabet=alphabet, max_length=longest, text_column=training.text_column)
+    except AliceError as error:
+        raise AliceError(f"{error}; if it has moved, give its place with --data" if resume else str(error)) from error
 
 
 def _model(training: Training, *, has_state: bool, say: Callable[[str], None]) -> Alice:

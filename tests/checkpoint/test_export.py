@@ -62,6 +62,11 @@ def test_the_card_shows_the_measured_error_rates_and_the_command(first, tmp_path
     assert "batches of at most 512 characters" in card
 
 
+def test_the_card_says_when_the_texts_were_changed(first, tmp_path):
+    _, card = ship(replace(first, earlier_data=({"data_sha256": "0" * 64, "until": 1200},)), tmp_path)
+    assert "the texts were changed after step 1,200." in card
+
+
 def test_totals_include_the_export_that_a_training_started_from(first, corpus, tmp_path):
     ship(first, tmp_path / "shipped")
     second = replace(small_training(tmp_path / "second", corpus, steps=7), init=str(tmp_path / "shipped"))

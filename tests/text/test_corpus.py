@@ -13,7 +13,7 @@ import pytest
 from alice.errors import AliceError
 from alice.text.alphabet import LETTERS_AND_SPACE
 from alice.text.cleaning import Reason
-from alice.text.corpus import Tally, open_corpus
+from alice.text.corpus import Tally, located, open_corpus, source_name
 
 QUOTES500K = Path(__file__).parents[2] / ".." / "shared" / "data" / "quotes500k.csv.gz"
 RAW = ["A first sentence, long enough", "short", "The second: \u201cwith quotes\u201d", "A FIRST sentence ,long enough"]
@@ -261,3 +261,15 @@ def test_about_380000_texts_of_quotes500k_survive_the_cleaning():
     tally = open_corpus(str(QUOTES500K)).tally()
     assert tally.read == 420_866
     assert tally.kept == pytest.approx(380_000, rel=0.01)
+
+
+def test_a_source_is_located_for_any_working_directory_and_named_without_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("x")
+    (tmp_path / "sets" / "mine").mkdir(parents=True)
+    places = {"a.txt": str(tmp_path / "a.txt"), "hf:./sets/mine:test": f"hf:{tmp_path}/sets/mine:test"}
+    places |= {source: source for source in ("quotes", "missing.txt", "hf:somebody/quotes:train")}
+    assert {source: located(source) for source in places} == places
+    assert [source_name(place) for place in places.values()] == [
+        "a.txt", "hf:mine:test", "quotes", "missing.txt", "hf:somebody/quotes:train",
+    ]  # fmt: skip

@@ -70,7 +70,7 @@ def test_changed_contents_can_be_allowed_and_are_recorded(copy):
 
 def test_a_corpus_that_was_moved_is_recognised(copy):
     (copy / "texts.txt").rename(copy / "moved.txt")
-    with pytest.raises(AliceError, match=r"there is no file .*texts.txt"):
+    with pytest.raises(AliceError, match=r"there is no file .*texts.txt.* give its place with --data"):
         carry_out(Training.open(copy / "mine", {"steps": 3}), resume=True)
     moved = replace(Training.open(copy / "mine", {"steps": 3}), data=str(copy / "moved.txt"))
     assert carry_out(moved, resume=True)

@@ -175,6 +175,7 @@ def test_a_missing_log_is_one_sentence(folder):
         *({"recipe": value} for value in ([], "x", {"steps": "5"}, {"steps": True}, {"steps": 1, "lr": 10**400})),
         *({"recipe": {"steps": 5, name: []}} for name in ("schedule", "precision", "lr")),
         *({"model": value} for value in ([], None, {"d_model": "16"}, {"d_model": 10**400})),
+        *({"earlier_data": [value]} for value in (5, {}, {"until": "x"})),
         *({name: 5} for name in ("text_column", "init", "data_sha256", "earlier_data", "before")),
     ],
 )
