@@ -37,9 +37,9 @@ def solvers_of(ctx: RunContext) -> Mapping[str, SolverOpener]:
     """Return the solvers of a context by name; the built-in ones if it was opened without any."""
     if ctx.solvers is not None:
         return ctx.solvers
-    from alice.plugins.builtin.classical_solvers import register_solvers
+    from alice.plugins.manager import build
 
-    return register_solvers()
+    return build(third_party=False).solvers
 
 
 def check_solver(name: str, solvers: Mapping[str, SolverOpener]) -> None:

@@ -24,6 +24,8 @@ ORDER = (
     "alice.probes",
     "alice.reports",
     "alice.plugins",
+    "alice.plugins.builtin",
+    "alice.plugins.reproduce",
     "alice.bench",
     "alice.front_door",
     "alice.cli",
@@ -58,7 +60,7 @@ def name_of(path: Path) -> str:
 
 def room_of(module: str) -> str:
     """Return the room, or the module without one, that a module of ours belongs to."""
-    return next(room for room in ORDER if module == room or module.startswith(room + "."))
+    return max((room for room in ORDER if module == room or module.startswith(room + ".")), key=len)
 
 
 def our_files() -> list[Path]:
@@ -73,14 +75,14 @@ FILES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in our_files
 
 
 def imports(tree: ast.AST) -> set[str]:
-    """Return the modules that a file imports, wherever in the file."""
+    """Return the modules that a file imports, or names in them, wherever in the file."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative import; write the full name"
-            found |= {node.module or ""} if node.module != "alice" else {f"alice.{alias.name}" for alias in node.names}
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return found
 
 

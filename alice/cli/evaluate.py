@@ -13,7 +13,7 @@ from rich.table import Table
 from alice.cli.options import AtLeast, device_option, split_option
 from alice.cli.progress import track
 from alice.metrics import SHORT, bin_names
-from alice.plugins.reproduce import paper
+from alice.plugins import paper
 from alice.statistics import Estimate, Spread
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
 

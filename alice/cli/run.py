@@ -203,7 +203,7 @@ def run_one(
 
 
 def _find_earlier(out: Path, analysis: Analysis, ctx: "RunContext", plugin: Plugin) -> "Report | None":
-    from alice.plugins.reproduce.reuse import find_report
+    from alice.plugins.reuse import find_report
 
     return find_report(out, analysis, ctx, plugin)
 

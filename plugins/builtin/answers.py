@@ -1,4 +1,4 @@
-"""What a model answers, batch by batch: for each text, what it takes each plain letter for."""
+"""A model's decoded key for each text, batch by batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One text with what a model answers at one exit or several, and how to make a batch of a text given by the user."""
+"""Early exits: what the model's own head answers after each layer, for batches and for single texts."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -9,15 +9,41 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.errors import AliceError
+from alice.model import Alice
+from alice.model.activations import run_batch
 from alice.plugins.context import RunContext
 from alice.solving.solution import read
 from alice.statistics import Ints
 from alice.text.alphabet import Alphabet
 from alice.text.batches import Batch
-from alice.text.cipher import N_LETTERS, invert, random_keys
+from alice.text.cipher import N_LETTERS, encrypt_ids, invert, random_keys
 
+EXITS = ("hook_embed", "blocks.*.hook_resid_post")
+"""Hook points of the layers; layer 0 is the embedding, layer N the residual stream after block N - 1."""
 GIVEN = "given text"
 """Title of a text given by the user."""
+
+
+def exit_answers(model: Alice, batch: Batch, names: list[str]) -> Tensor:
+    """Return the plain symbol that the head gives for each cipher symbol after each layer, (layer, batch, symbol).
+
+    The head gives all occurrences of a symbol the same answer, so one row per symbol is enough. Raises if the last
+    layer's answer differs from the model's own.
+    """
+    _, output, cache = run_batch(model, batch, names)
+    with torch.inference_mode():
+        answers = [model.decode_symbols(cache[name], batch.cipher_ids, soft=False).argmax(-1) for name in names]
+    _check_identity(answers[-1].gather(1, batch.cipher_ids), output.argmax(-1), batch.mask)
+    return torch.stack(answers)
+
+
+def _check_identity(last_layer: Tensor, output: Tensor, mask: Tensor) -> None:
+    different = int(((last_layer != output) & mask).sum())
+    if different:
+        raise AliceError(
+            f"the answer at the last layer differs from the model's own in {different} of {int(mask.sum())} "
+            "characters, so the exits do not describe this model; check that its forward pass ends in `decode`"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +57,7 @@ class Trace:
     cipher_ids: Ints
     """The text as the model sees it, (pos,)."""
     answers: Ints
-    """Plain symbol for each cipher symbol at each exit, (exit, symbol)."""
+    """Plain symbol for each cipher symbol after each layer that was read, (layer, symbol)."""
     plain_ids: Ints | None
     """The solution, (pos,), if it is known."""
     key: Ints | None
@@ -44,7 +70,7 @@ class Trace:
 
     @property
     def texts(self) -> Ints:
-        """The answer at each exit, (exit, pos)."""
+        """The answer after each layer, (layer, pos)."""
         return self.answers[:, self.cipher_ids]
 
     @property
@@ -54,7 +80,7 @@ class Trace:
 
 
 def traces(batch: Batch, answers: Tensor, alphabet: Alphabet, wanted: Collection[int]) -> Iterator[tuple[int, Trace]]:
-    """Yield the wanted texts of a batch by number, given the answers (exit, batch, symbol)."""
+    """Yield the wanted texts of a batch by number, given the answers (layer, batch, symbol)."""
     for row, number in enumerate(batch.index.tolist()):
         if number in wanted:
             length = int(batch.mask[row].sum())
@@ -76,12 +102,10 @@ def text_batch(ctx: RunContext, text: str, *, encrypt: bool) -> Batch:
     reading = read(text, ctx.alphabet)
     if fault := reading.fault(ctx.model.config.n_ctx):
         raise AliceError(f"--text {text[:40]!r} cannot be used: {fault}")
-    ids = reading.ids.astype(np.int64)[None]
+    ids = reading.ids[None]
     key = random_keys(1, ctx.rng) if encrypt else np.arange(N_LETTERS, dtype=np.uint8)[None]
-    table = np.arange(ctx.alphabet.size)
-    table[ctx.alphabet.letter_ids] = ctx.alphabet.letter_ids[key[0]]
-    arrays = (table[ids], ids, key.astype(np.int64), np.zeros(1, np.int64))
-    return Batch(*map(torch.from_numpy, arrays)).to(ctx.device)
+    arrays = (encrypt_ids(ids, key, ctx.alphabet), ids, key, np.zeros(1))
+    return Batch(*(torch.from_numpy(array.astype(np.int64)) for array in arrays)).to(ctx.device)
 
 
 def given_trace(batch: Batch, answers: Tensor, alphabet: Alphabet, *, known: bool) -> Trace:

@@ -14,7 +14,7 @@ T = TypeVar("T")
 def assemble(
     findings: Sequence[Finding], *, seed: int, about: Mapping[str, Any], time: str
 ) -> tuple[Reproduction, list[str]]:
-    """Return the page, and a sentence about each claim or item that a bug kept from it."""
+    """Return the page, and a message for each claim or item that could not be computed."""
     found = Findings(seed, {one.analysis: one for one in findings})
     failed: list[str] = []
     claims = [_claim(tested, found, failed) for tested in CLAIMS]

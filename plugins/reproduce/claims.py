@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.metrics import LENGTH_BINS, SHORT
+from alice.plugins import paper
 from alice.plugins.builtin.key_recovery.measure import COLUMNS
 from alice.plugins.builtin.ngram.measure import PROBES, READERS, Reader
-from alice.plugins.reproduce import paper, verdicts
+from alice.plugins.reproduce import verdicts
 from alice.plugins.reproduce.findings import Finding, Findings, Model
 from alice.plugins.reproduce.page import REPORTS, Check, Claim, Link, Outcome
 from alice.plugins.reproduce.verdicts import Verdict, combine

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from alice.metrics import SHORT, bin_names
+from alice.plugins import paper
 from alice.plugins.builtin.ngram.measure import MEASURES
-from alice.plugins.reproduce import paper
 from alice.plugins.reproduce.claims import around_75, link, outcome_of, pool_name
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.page import Check, Claim, Item, Row
@@ -19,7 +19,7 @@ from alice.training.presets import PAPER_SIZES, model_config
 
 NO_NUMBERS = "no numbers printed"
 BEAM = ("beam", "beam (solver)")
-"""Names of our beam search over n-grams; it has the second if a model has the first."""
+"""Names of our beam search; the second is used if a model is called `beam`."""
 Rows = Iterator[Row]
 
 
@@ -71,11 +71,11 @@ def keys(found: Finding) -> Rows:
 
 
 def layers(found: Finding) -> Rows:
-    """Figure 6: error at every exit."""
+    """Figure 6: error after every layer."""
     for model in found.models:
-        exits = found.rows("error-by-layer", model=model.name)
-        curve = ", ".join(f"{row['ser']:.1f}" for row in exits)
-        yield Row(f"{model.name}, SER in % from the embedding to layer {exits[-1]['layer']}", NO_NUMBERS, curve)
+        rows = found.rows("error-by-layer", model=model.name)
+        curve = ", ".join(f"{row['ser']:.1f}" for row in rows)
+        yield Row(f"{model.name}, SER in % from the embedding to layer {rows[-1]['layer']}", NO_NUMBERS, curve)
 
 
 def gains(found: Finding, variant: str, reader: str) -> Rows:
@@ -171,7 +171,7 @@ def relabelling(found: Finding) -> Rows:
 
 
 def _metric_rows(found: Finding, words: dict[str, str]) -> Rows:
-    """Yield metrics in the order of the report, with words of our own."""
+    """Yield a row per metric, in the order of the report, with labels from `words`."""
     for metric in found.report.result.metrics:
         if metric.name in words:
             of = f"{metric.model}, " if metric.model else ""
@@ -234,7 +234,7 @@ class PaperItem:
     """Kind of probe that the figure shows; empty for all."""
     note: str = ""
     absent: str = ""
-    """Why there is nothing of ours, if no analysis gives it."""
+    """Why the item is missing, if no analysis gives it."""
 
     def is_about(self, check: Check, found: Finding) -> bool:
         """Return whether a test is about what this item shows."""
@@ -263,8 +263,8 @@ ITEMS = (
     PaperItem("Figure 3", "Training loss and accuracy on unseen ciphers", "generalization", pools, "pools",
               note=_TRAININGS),
     PaperItem("Figure 4", "The key, recovered by the bijective head", "key-recovery", keys),
-    PaperItem("Figure 5", "Texts at every exit of the base model", "early-exit", note=_EXAMPLES),
-    PaperItem("Figure 6", "Error at every exit", "early-exit", layers, "layers"),
+    PaperItem("Figure 5", "Texts after every layer of the base model", "early-exit", note=_EXAMPLES),
+    PaperItem("Figure 6", "Error after every layer", "early-exit", layers, "layers"),
     _ngram("Figure 7", "N-grams by layer, linear probes, base", "base", "linear"),
     PaperItem("Table 3", "Configurations for scaling", rows=configurations,
               note="The presets of this package, compared with the models that they give."),
@@ -276,9 +276,9 @@ ITEMS = (
                    "texts."),
     PaperItem("Figure 9", "Attention maps", "attention", note="The paper prints maps without numbers."),
     PaperItem("Figure 10", "Error of each letter against its frequency", "letter-frequency", slopes, "letters"),
-    PaperItem("Figure 11", "Texts at every exit of the bijective model", "early-exit", note=_EXAMPLES),
-    PaperItem("Figure 12", "Permutations at every exit, first part", "early-exit", note=_PERMUTATIONS),
-    PaperItem("Figure 13", "Permutations at every exit, second part", "early-exit", note=_PERMUTATIONS),
+    PaperItem("Figure 11", "Texts after every layer of the bijective model", "early-exit", note=_EXAMPLES),
+    PaperItem("Figure 12", "Permutations after every layer, first part", "early-exit", note=_PERMUTATIONS),
+    PaperItem("Figure 13", "Permutations after every layer, second part", "early-exit", note=_PERMUTATIONS),
     PaperItem("Appendix H", "Decoding speed", "speed", speeds, "slower",
               note="The paper's CPU and models (85M parameters) differ: compare only models within one report."),
     PaperItem("Figure 14", "A chat model fails, short reasoning", absent=_CHAT),

@@ -92,7 +92,7 @@ class Claim:
     outcome: Outcome
     checks: tuple[Check, ...] = ()
     absent: str = ""
-    """Why it could not be tested, and which command changes that."""
+    """Why it could not be tested, and which command helps."""
     reports: tuple[Link, ...] = ()
     """The reports that it was tested on."""
     note: str = ""
@@ -125,7 +125,7 @@ class Item:
     note: str = ""
     """What else a reader should know."""
     absent: str = ""
-    """Why there is nothing of ours, and which command changes that."""
+    """Why the item is missing, and which command adds it."""
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,6 @@ def _chosen(models: RunContext, which: Which) -> list[RunContext]:
 
 
 def _together(contexts: Sequence[RunContext]) -> RunContext:
-    """Return one context of several, each without others of its own."""
+    """Combine several contexts into one."""
     first, *others = (replace(one, others=()) for one in contexts)
     return replace(first, others=tuple(others))

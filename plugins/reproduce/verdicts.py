@@ -23,7 +23,7 @@ LEVEL = 0.95
 ALWAYS = 0.99
 """A share that should be 1 must be shown to exceed this: no number of texts proves that there is no exception."""
 FEWEST = 30
-"""With fewer texts a mean decides nothing: their error rates are not normal, and their spread is not known."""
+"""Minimum number of texts for a t interval."""
 DRAWS = 1000
 """Reweightings of the texts, where they are drawn here."""
 EARLY = 0.25
@@ -107,7 +107,7 @@ def judge_always(exceptions: int, texts: int) -> Verdict:
 
 
 def judge_sometimes(cases: int, texts: int) -> Verdict:
-    """Judge whether something ever happens; it is never refuted, since a sample cannot prove that it does not."""
+    """Test "at least once"; a sample can support this but not refute it."""
     return judge_share(cases, texts, threshold=0.0)
 
 
@@ -146,7 +146,7 @@ def _exact(cases: int, texts: int) -> tuple[float, float]:
 
 
 def error_falls(errors: Floats, rng: np.random.Generator) -> Verdict:
-    """Test that every layer lowers the mean error, (text, exit): whether the smallest drop is above zero."""
+    """Test that every layer lowers the mean error, (text, layer): whether the smallest drop is above zero."""
     drops = -np.diff(errors, axis=1)  # (text, layer)
     weights = rng.dirichlet(np.ones(len(drops)), size=DRAWS)  # (draw, text)
     return judge_smallest(drops.mean(0), weights @ drops, texts=len(drops))
@@ -158,12 +158,12 @@ def early_layer(layers: int) -> int:
 
 
 def short_is_high_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
-    """Test that 1-grams are early almost as similar as at the end, (layer, n) and (draw, layer, n)."""
+    """Test that 1-gram similarity at the early layer is close to its final value, (layer, n), (draw, layer, n)."""
     return judge_draws(float(_early_share(similarity)[0]), _early_share(draws)[..., 0], texts=texts, threshold=HIGH)
 
 
 def long_is_low_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
-    """Test that the longest n-grams are early far less similar than at the end."""
+    """Test that similarity of the longest n-grams at the early layer is far below its final value."""
     found = float(_early_share(similarity)[-1])
     return judge_draws(found, _early_share(draws)[..., -1], texts=texts, threshold=LOW, side="below")
 

@@ -13,7 +13,7 @@ from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, register_solvers
-from alice.plugins.builtin.solver_runs import run_solvers
+from alice.plugins.builtin.solver_scores import run_solvers
 from alice.plugins.conformance import tiny_texts
 from alice.plugins.manager import build
 from alice.plugins.solvers import SolverSetup, open_solver, solvers_of

@@ -13,7 +13,7 @@ from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.plugins.builtin.attention.kinds import Kind, find_kinds
 from alice.plugins.builtin.attention.statistics import STATISTICS, head_statistics, key_weights, uniform_pattern
-from alice.plugins.builtin.example_options import no_example
+from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import GIVEN, text_batch
 from alice.plugins.context import RunContext
 from alice.plugins.sample import LONGEST

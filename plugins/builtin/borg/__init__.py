@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from alice.errors import AliceError
+from alice.plugins import paper
 from alice.plugins.analysis import Analysis
 from alice.plugins.hookspecs import hookimpl
-from alice.plugins.reproduce import paper
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from alice.plugins import paper
 from alice.plugins.builtin.borg.measure import Deciphered, Page
 from alice.plugins.builtin.borg.transcription import Word, shared_letters
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.solving.solution import NO_SYMBOL

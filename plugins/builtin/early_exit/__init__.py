@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.example_options import check_example_options, check_examples_exist
+from alice.plugins.builtin.options import check_example_options, check_examples_exist
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class EarlyExit:
     """Error, text and key after every layer, read with the model's own head.
 
-    Layer 0 is the embedding. The last exit must equal the model's own answer; otherwise the analysis fails.
+    Layer 0 is the embedding. The answer at the last layer must equal the model's own; otherwise the analysis fails.
     """
 
     name = "early-exit"

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.metrics import error_rates
-from alice.plugins.builtin.exits import EXITS, exit_answers
-from alice.plugins.builtin.traces import Trace, given_trace, text_batch, traces
+from alice.plugins.builtin.traces import EXITS, Trace, exit_answers, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints
 from alice.text.alphabet import Alphabet
@@ -20,25 +19,25 @@ from alice.text.cipher import N_LETTERS
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What one model answers at its exits."""
+    """What one model answers after each layer."""
 
     model: str
     """Name of the checkpoint."""
     bijective: bool
     """Whether its answers are permutations."""
     errors: Floats
-    """Symbol error rate of each text at each exit, (text, exit)."""
+    """Symbol error rate of each text after each layer, a fraction, (text, layer)."""
     settled: Ints
-    """Texts in which each plain letter is right from an exit on and not before, (26, exit + 1).
+    """Texts in which each plain letter is right from a layer on and not before, (26, layer + 1).
 
-    The last column counts the texts in which the letter is wrong at the last exit.
+    The last column counts the texts in which the letter is wrong after the last layer.
     """
     traces: tuple[Trace, ...]
-    """The texts to show, with the answer at every exit."""
+    """The texts to show, with the answer after every layer."""
 
 
 def measure(ctx: RunContext, examples: Sequence[int] = (), *, text: str = "", encrypt: bool = False) -> Measured:
-    """Decode every exit for all texts of a context, and keep the traces of `examples`, or of `text` if it is given."""
+    """Decode every layer for all texts of a context, and keep the traces of `examples`, or of `text` if it is given."""
     names = ctx.model.match_hooks(*EXITS)
     errors: dict[int, Floats] = {}
     followed: dict[int, Trace] = {}
@@ -65,18 +64,18 @@ def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
 
 
 def _errors(batch: Batch, answers: Tensor) -> Floats:
-    """Return the symbol error rate of each text at each exit, (batch, exit)."""
-    predicted = answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).cpu().numpy()  # (exit, batch, pos)
+    """Return the symbol error rate of each text after each layer, a fraction, (batch, layer)."""
+    predicted = answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).cpu().numpy()  # (layer, batch, pos)
     plain = batch.plain_ids.cpu().numpy()
     return np.stack([error_rates(answer, plain) for answer in predicted], axis=1)
 
 
 def _settled(batch: Batch, answers: Tensor, alphabet: Alphabet) -> Ints:
-    """Count the exits from which each plain letter of each text stays right, (26, exit + 1)."""
+    """Count the layers from which each plain letter of each text stays right, (26, layer + 1)."""
     letters = torch.from_numpy(alphabet.letter_ids.astype("int64")).to(batch.keys.device)
     cipher = letters[batch.keys]  # (batch, 26): id of the cipher letter that stands for each plain letter
-    right = answers.gather(2, cipher.expand(len(answers), -1, -1)) == letters  # (exit, batch, 26)
-    right_to_the_end = right.flip(0).cumprod(0).sum(0)  # (batch, 26): exits in a row, counted from the last
+    right = answers.gather(2, cipher.expand(len(answers), -1, -1)) == letters  # (layer, batch, 26)
+    right_to_the_end = right.flip(0).cumprod(0).sum(0)  # (batch, 26): layers in a row, counted from the last
     first = (len(answers) - right_to_the_end).cpu().numpy()
     present = (batch.cipher_ids[:, None, :] == cipher[:, :, None]).any(-1).cpu().numpy()  # (batch, 26)
     plain = np.broadcast_to(np.arange(N_LETTERS), first.shape)

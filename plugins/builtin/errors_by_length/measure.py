@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alice.plugins.builtin.solver_runs import ciphertexts, distinct_names, run_solvers, why_not
+from alice.plugins.builtin.solver_scores import ciphertexts, distinct_names, run_solvers, why_not
 from alice.plugins.context import RunContext
 from alice.solving.evaluate import ErrorTable, Scores, score
 from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from alice.metrics import SHORT, bin_names
+from alice.plugins import paper
 from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameTexts
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars, stacked_shares
 from alice.solving.evaluate import ErrorTable

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from alice.plugins import paper
 from alice.plugins.builtin.generalization.measure import Pool, Pools
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.panels import Panel, line_panels

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alice.errors import AliceError
 from alice.plugins.builtin.answers import OTHER, Answers, answer, answers
-from alice.plugins.builtin.example_options import no_example
+from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints, RatioBootstrap

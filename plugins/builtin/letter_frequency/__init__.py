@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.example_options import check_samples
+from alice.plugins.builtin.options import check_samples
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:

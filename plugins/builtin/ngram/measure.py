@@ -12,7 +12,6 @@ from torch import Tensor
 from transformer_lens import ActivationCache
 
 from alice.errors import AliceError
-from alice.plugins.builtin.exits import EXITS, exit_answers
 from alice.plugins.builtin.ngram.counts import (
     NgramCounts,
     cosine_by_text,
@@ -22,6 +21,7 @@ from alice.plugins.builtin.ngram.counts import (
     norms_of_sums,
     rank_correlation,
 )
+from alice.plugins.builtin.traces import EXITS, exit_answers
 from alice.plugins.context import RunContext
 from alice.probes.layers import Kind, LayerProbes
 from alice.probes.tasks import tasks
@@ -164,7 +164,7 @@ def _read_batch(
 
 
 def _exits(ctx: RunContext, batch: Batch, names: list[str]) -> Tensor:
-    """Return the answer of the model's own head at each exit, for the tokens of a flattened batch, (exit, token)."""
+    """Return the answer of the model's own head after each layer, for each token of a batch, (layer, token)."""
     answers = exit_answers(ctx.model, batch, names)
     return answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).flatten(1)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from alice.plugins import paper
 from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, READERS, Measure, Reader, Similarities, Similarity
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import slider
 from alice.reports.figures.panels import level_and_change

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from alice.model import Alice
-from alice.plugins.builtin.exits import EXITS
+from alice.plugins.builtin.traces import EXITS
 from alice.plugins.context import RunContext
 from alice.plugins.models import NamedModel
 from alice.probes.layers import Kind, LayerProbes

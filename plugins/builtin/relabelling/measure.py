@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
-from alice.plugins.builtin.example_options import no_example
+from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import text_batch
 from alice.plugins.context import RunContext
 from alice.solving.relabelling import Readings, read_relabelled, relabellings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.trainings_option import trainings_field
+from alice.plugins.builtin.options import trainings_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:

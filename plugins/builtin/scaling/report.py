@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from alice.model.config import ModelConfig
+from alice.plugins import paper
 from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
 from alice.reports.figures.panels import Panel, line_panels

@@ -13,7 +13,7 @@ from torch import Tensor
 from alice import timing
 from alice.metrics import error_rates
 from alice.model import Alice, heads
-from alice.plugins.builtin.solver_runs import Solved, ciphertexts, distinct_names, run_solvers, solve_all, why_not
+from alice.plugins.builtin.solver_scores import Solved, ciphertexts, distinct_names, run_solvers, solve_all, why_not
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import solvers_of
 from alice.solving.solution import NO_SYMBOL

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from alice.plugins.builtin.solver_runs import Solved
+from alice.plugins import paper
+from alice.plugins.builtin.solver_scores import Solved
 from alice.plugins.builtin.speed.measure import Comparison, Pass, Timing
-from alice.plugins.reproduce import paper
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.statistics import Floats, Spread, bayesian_bootstrap, spread

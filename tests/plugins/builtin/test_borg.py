@@ -7,10 +7,9 @@ from handmade import reader
 
 from alice.cli import main
 from alice.errors import AliceError
-from alice.plugins import RunContext
+from alice.plugins import RunContext, paper
 from alice.plugins.builtin.borg import Borg
 from alice.plugins.builtin.borg.report import lines
-from alice.plugins.reproduce import paper
 from alice.solving.relabelling import relabellings
 from alice.text.alphabet import LETTERS
 

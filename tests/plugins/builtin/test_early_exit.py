@@ -107,9 +107,9 @@ class Liar(Alice):
         return super().forward(ids, soft=soft).roll(1, dims=-1)
 
 
-def test_it_fails_where_the_last_exit_is_not_the_models_answer(tiny_alice):
+def test_it_fails_where_the_last_layer_does_not_give_the_models_answer(tiny_alice):
     liar = Liar(tiny_alice.config).eval()
-    with pytest.raises(AliceError, match=r"the exit after the last layer differs .* so the exits do not describe"):
+    with pytest.raises(AliceError, match=r"the answer at the last layer differs .* so the exits do not describe"):
         EarlyExit(samples=5, examples=()).run(tiny_context(liar, texts=5))
 
 

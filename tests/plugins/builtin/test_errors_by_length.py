@@ -6,11 +6,10 @@ from handmade import leave_letters_alone, reader
 from tiny import tiny
 
 from alice.errors import AliceError
-from alice.plugins import RunContext
+from alice.plugins import RunContext, paper
 from alice.plugins.builtin.errors_by_length import ErrorsByLength
 from alice.plugins.builtin.errors_by_length.report import error_counts, group_names
 from alice.plugins.conformance import tiny_texts
-from alice.plugins.reproduce import paper
 from alice.text.alphabet import LETTERS
 
 TEXTS = ["ACAC", "BACACACA", "BBBACACA", "ACDEFGHIJB" * 13]

@@ -12,7 +12,7 @@ from alice.plugins.conformance import check, tiny_context, tiny_model
 from alice.plugins.context import RunContext
 from alice.plugins.manager import build
 from alice.plugins.runner import compute
-from alice.reports.result import model_slug
+from alice.reports.names import model_slug
 
 ANALYSES = build(third_party=False).analyses
 EVERY_VARIANT = ("base", "bijective", "dynamic")

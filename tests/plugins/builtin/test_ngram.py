@@ -18,7 +18,7 @@ from alice.plugins.builtin.ngram import Ngram
 from alice.plugins.builtin.ngram.measure import DRAWS, HELD_OUT, READERS, Readings, compare, read
 from alice.plugins.builtin.ngram.report import report
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.plugins.reproduce.paper import FINAL_SIMILARITY
+from alice.plugins.paper import FINAL_SIMILARITY
 from alice.probes.tokens import split_texts
 from alice.reports.archive import read_report
 from alice.text.alphabet import ENGLISH, LETTERS, Alphabet

@@ -10,7 +10,7 @@ from alice import timing
 from alice.errors import AliceError
 from alice.model import heads
 from alice.plugins import RunContext
-from alice.plugins.builtin.solver_runs import ciphertexts, solve_all
+from alice.plugins.builtin.solver_scores import ciphertexts, solve_all
 from alice.plugins.builtin.speed import Speed
 from alice.plugins.builtin.speed.measure import Timing, compare, read_once, time_models
 from alice.plugins.builtin.speed.report import cores_of, share_of, speeds_of

@@ -1,11 +1,9 @@
-"""What the paper prints and says: its tables, its speeds and its statements. Error rates are in percent.
+"""What the paper (Shen and Smith) prints and says: its tables, speeds and statements. Error rates are in percent.
 
 Unless stated otherwise the paper's models have 85M parameters and ran on a GPU.
 """
 
 from dataclasses import dataclass
-
-TITLE = "Shen and Smith, ALICE: An Interpretable Neural Architecture for Generalization in Substitution Ciphers"
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ FINAL_SIMILARITY = {
 }
 """Cosine similarity at the last layer for n = 1 to 8, by variant of the model and kind of probe.
 
-The paper does not say whether it counts each text or all of them together, nor whether spaces and punctuation count.
+The paper does not say whether this is a mean over texts or pooled, or whether spaces and punctuation count.
 """
 
 # Decoding speed: appendix H.

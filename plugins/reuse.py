@@ -1,4 +1,4 @@
-"""Finds the report of an earlier run on the same inputs, so that a reproduction can continue where it stopped."""
+"""Finds an earlier report with the same inputs, so that a reproduction can continue where it stopped."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -20,7 +20,7 @@ SETTLED = ("analysis", "options", "seed", "checkpoint", "plugin", "versions")
 
 
 def find_report(folder: Path, analysis: Analysis, ctx: RunContext, plugin: Plugin) -> Report | None:
-    """Return the newest report in a folder that this analysis would only repeat, if there is one."""
+    """Return the newest report with the same inputs, or None."""
     if ctx.named_model is None or _reads_files(analysis):  # the contents of files may have changed
         return None
     wanted = provenance.describe(analysis, ctx, plugin)

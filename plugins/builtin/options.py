@@ -1,8 +1,21 @@
-"""Checks of the options that several analyses share: how many texts to measure, and which ones to show."""
+"""Options that several analyses share, and their checks: texts to measure, texts to show, trainings to read."""
 
 from collections.abc import Collection
+from dataclasses import field
+from typing import Any
 
 from alice.errors import AliceError
+
+
+def trainings_field(sweep: str) -> Any:
+    """Return the field of the option `--trainings`; `sweep` is the command that makes such trainings."""
+    return field(
+        default=(),
+        metadata={
+            "help": "Training folder, or a folder of them; may be repeated.",
+            "missing": f"make some with: {sweep} --out DIR",
+        },
+    )
 
 
 def check_samples(samples: int) -> None:
