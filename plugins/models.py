@@ -13,7 +13,7 @@ from torch import nn
 
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.reports.result import model_slug
+from alice.reports.names import distinct_names
 
 _HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 """Where a torch module keeps its hooks, those of TransformerLens among them."""
@@ -66,7 +66,10 @@ def load_models(
     checkpoints: Iterable[str | Path | Alice], device: torch.device | str | None = None
 ) -> list[NamedModel]:
     """Load checkpoints onto a device, by default the accelerator if there is one, and give each a distinct name."""
-    return _distinct([_load(checkpoint, device) for checkpoint in checkpoints])
+    models = [_load(checkpoint, device) for checkpoint in checkpoints]
+    for named, name in zip(models, distinct_names(named.name for named in models), strict=True):
+        named.name = name
+    return models
 
 
 def hooks_on(model: Alice) -> list[str]:
@@ -110,21 +113,6 @@ def _load(checkpoint: str | Path | Alice, device: torch.device | str | None) -> 
     folder = Path(checkpoint).expanduser()
     name = folder.resolve().name if folder.is_dir() else str(checkpoint)
     return NamedModel(name, Alice.from_pretrained(checkpoint, device=device), checkpoint)
-
-
-def _distinct(models: list[NamedModel]) -> list[NamedModel]:
-    """Number the models whose names are equal, also those that only differ in what keys of a result leave out."""
-    slugs = [model_slug(named.name) for named in models]
-    taken = {slug for slug in slugs if slugs.count(slug) == 1}
-    for named, slug in zip(models, slugs, strict=True):
-        if slugs.count(slug) == 1:
-            continue
-        number, bare = 1, named.name
-        while model_slug(f"{bare} ({number})") in taken:
-            number += 1
-        named.name = f"{bare} ({number})"
-        taken.add(model_slug(named.name))
-    return models
 
 
 def _state_of(model: Alice) -> str:

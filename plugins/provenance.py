@@ -23,7 +23,7 @@ def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict
         "analysis": analysis.name,
         "options": fields.to_plain(analysis),
         "seed": ctx.seed,
-        "checkpoint": _checkpoint(ctx),
+        "checkpoints": _checkpoints(ctx),
         "data": _data(ctx),
         "plugin": _plugin(plugin),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
@@ -46,25 +46,17 @@ def describe_place(seconds: float) -> dict[str, Any]:
     }
 
 
-def _checkpoint(ctx: RunContext) -> dict[str, Any] | None:
-    models = [one.named_model for one in ctx.each if one.named_model is not None]
-    if not models:
-        return None
-    if len(models) == 1:
-        return {"name": models[0].name, "sha256": models[0].fingerprint}
-    return {
-        "name": ", ".join(named.name for named in models),
-        "sha256": {named.name: named.fingerprint for named in models},
-    }
+def _checkpoints(ctx: RunContext) -> list[dict[str, str]]:
+    """Return name and hash of each model."""
+    models = (one.named_model for one in ctx.each)
+    return [{"name": named.name, "sha256": named.fingerprint} for named in models if named is not None]
 
 
-def _data(ctx: RunContext) -> dict[str, Any] | None:
-    """Return which texts were read: once if all models read the same, otherwise by model."""
-    read = {one.checkpoint: one.texts.provenance() for one in ctx.each if one.named_model and one.texts is not None}
-    first = next(iter(read.values()), None)
-    if all(texts == first for texts in read.values()):
-        return first
-    return {name: texts for name, texts in read.items() if texts is not None}
+def _data(ctx: RunContext) -> list[dict[str, str | int]]:
+    """Return which texts each model read."""
+    each = (one for one in ctx.each if one.named_model is not None)
+    read = ((one.checkpoint, one.texts.provenance()) for one in each if one.texts is not None)
+    return [{"model": model, **texts} for model, texts in read if texts is not None]
 
 
 def _plugin(plugin: Plugin | None) -> dict[str, str] | None:

@@ -15,7 +15,7 @@ from alice.reports import Report
 from alice.reports.archive import RESULT, read_report
 from alice.reports.html import REPORT
 
-SETTLED = ("analysis", "options", "seed", "checkpoint", "plugin", "versions")
+SETTLED = ("analysis", "options", "seed", "checkpoints", "plugin", "versions")
 """What must be equal; the texts, and those that a solver learned from, are compared by their hashes."""
 
 
@@ -46,10 +46,9 @@ def _read(folder: Path) -> Report | None:
 
 def _same_texts(data: Any, ctx: RunContext) -> bool:
     """Return whether each model would read the same texts as before."""
-    return isinstance(data, Mapping) and all(
-        one.texts is not None and _reads(one.texts, data if "sha256" in data else data.get(one.checkpoint))
-        for one in ctx.each
-    )
+    entries = [one for one in data if isinstance(one, Mapping)] if isinstance(data, list) else []
+    before = {one.get("model"): one for one in entries}
+    return all(one.texts is not None and _reads(one.texts, before.get(one.checkpoint)) for one in ctx.each)
 
 
 def _reads(texts: Sample, before: Any) -> bool:
@@ -61,8 +60,8 @@ def _reads(texts: Sample, before: Any) -> bool:
 
 def _learns(texts: Sample, before: Mapping[str, Any]) -> bool:
     """Return whether the texts that something learned from are still the first of the training split."""
-    if "training sha256" not in before:
+    if "training_sha256" not in before:
         return True
-    if not isinstance(count := before.get("training texts"), int) or count < 1:
+    if not isinstance(count := before.get("training_texts"), int) or count < 1:
         return False
-    return replace(texts, pool=texts.pool.training, count=count).fingerprint == before["training sha256"]
+    return replace(texts, pool=texts.pool.training, count=count).fingerprint == before["training_sha256"]

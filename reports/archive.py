@@ -15,6 +15,7 @@ from alice.errors import AliceError
 from alice.files import atomic_write, read_json
 from alice.reports import encoding
 from alice.reports.checks import Array
+from alice.reports.names import listed
 from alice.reports.result import Figure, Metric, Result, Table
 
 RESULT = "result.json"
@@ -32,7 +33,10 @@ class Report:
     result: Result
     """What was found."""
     provenance: Mapping[str, Any]
-    """How: analysis, checkpoint, data, seed, options, versions, plugin, machine, duration, time. Any may be absent."""
+    """How it was made: analysis, options, seed, checkpoints, data, plugin, versions, time, machine, duration.
+
+    Every entry is optional.
+    """
     folder: Path | None = None
     """Where it is stored, if it is."""
 
@@ -69,21 +73,19 @@ class Report:
     @property
     def analysis(self) -> str:
         """Name of the analysis, or an empty string."""
-        return _name(self.provenance.get("analysis"))
+        return _text(self.provenance.get("analysis"))
 
     @property
     def models(self) -> list[str]:
         """Names of the checkpoints."""
-        checkpoint = self.provenance.get("checkpoint")
-        hashes = checkpoint.get("sha256") if isinstance(checkpoint, Mapping) else None
-        if isinstance(hashes, Mapping):
-            return [str(name) for name in hashes]
-        return [name] if (name := _name(checkpoint)) else []
+        checkpoints = self.provenance.get("checkpoints")
+        entries = checkpoints if isinstance(checkpoints, list | tuple) else ()
+        return [name for entry in entries if isinstance(entry, Mapping) and (name := _text(entry.get("name")))]
 
     @property
     def date(self) -> str:
         """When the analysis ran, to the minute, or an empty string."""
-        return _name(self.provenance.get("time"))[:16].replace("T", " ")
+        return _text(self.provenance.get("time"))[:16].replace("T", " ")
 
     @property
     def stored_in(self) -> Path:
@@ -109,6 +111,23 @@ class Report:
         from alice.reports.publish import publish
 
         return publish(self, out, standalone=standalone)
+
+    def __repr__(self) -> str:
+        parts = (self.analysis, f"on {listed(self.models)}" if self.models else "")
+        about = " ".join(part for part in parts if part) or self.title
+        headline = self.result.headline_text()
+        stored = f"; saved in {self.folder}" if self.folder is not None else ""
+        return f"<Report {about}{f': {headline}' if headline else ''} | {self.result.contents()}{stored}>"
+
+    def __str__(self) -> str:
+        """Return title, metrics and folder, one per line."""
+        several = len({metric.model for metric in self.metrics if metric.model}) > 1
+        metrics = [
+            f"  {metric.label}{f', {metric.model}' if several and metric.model else ''}: {metric}"
+            for metric in self.metrics
+        ]
+        stored = f"saved in {self.folder}" if self.folder is not None else "not saved; call save()"
+        return "\n".join([self.title, *metrics, stored])
 
     def _repr_html_(self) -> str:
         """Show title, summary and metrics in a notebook."""
@@ -254,7 +273,5 @@ def _figure(document: dict[str, Any]) -> Figure:
     return Figure(go.Figure(drawn), caption, None if table is None else _table(table))
 
 
-def _name(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = value.get("name")
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""

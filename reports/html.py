@@ -191,13 +191,15 @@ def _words(name: str) -> str:
 
 
 def _tree(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return provenance as names with either a text or names below them."""
-    return [
-        {"name": name, "children": _tree(entry), "shown": ""}
-        if isinstance(entry, Mapping) and entry
-        else {"name": name, "children": None, "shown": _plain(entry)}
-        for name, entry in value.items()
-    ]
+    """Return provenance as names with either a text or names below them; a list of objects is a name with several."""
+    found: list[dict[str, Any]] = []
+    for name, entry in value.items():
+        entries = entry if isinstance(entry, list) and entry else [entry]
+        if all(isinstance(one, Mapping) and one for one in entries):
+            found += [{"name": name, "children": _tree(one), "shown": ""} for one in entries]
+        else:
+            found.append({"name": name, "children": None, "shown": _plain(entry)})
+    return found
 
 
 def _plain(value: Any) -> str:

@@ -17,7 +17,7 @@ from alice.files import abandoned_drafts, check_parent, draft_folder, remove, re
 from alice.reports.archive import RESULT, Report, read_without_arrays, write_result
 from alice.reports.gallery import add_report, write_entry, write_index
 from alice.reports.html import write_report
-from alice.reports.result import model_slug
+from alice.reports.names import model_slug
 
 LONGEST_NAME = 100
 LONGEST_REASON = 300

@@ -5,7 +5,6 @@ be stored and drawn. Numpy and Plotly only.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from alice.errors import AliceError, nearest
 from alice.reports import checks
 from alice.reports.checks import Array, Cell, Scalar
+from alice.reports.names import Named, UnknownNameError, counted, listed, model_key, suggestion
 from alice.reports.number_text import is_number, shown, shown_with_error, shown_with_interval
 
 if TYPE_CHECKING:
     import pandas
 
-LONGEST_MODEL = 40
-"""Characters of a model's name in the key of a figure or an array."""
+LONGEST_CAPTION = 100
+"""Characters of a caption in a repr."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +129,9 @@ class Table:
 
         return pandas.DataFrame(list(self.rows), columns=list(self.columns))
 
+    def __repr__(self) -> str:
+        return f"<Table: {counted(len(tuple(self.rows)), 'row')} of {listed(self.columns)}>"
+
     def _repr_html_(self) -> str:
         frame: str = self.to_pandas().rename(columns=self.label).to_html(index=False, max_rows=60)
         return frame
@@ -160,6 +163,9 @@ class Figure:
         except (TypeError, ValueError) as error:
             raise AliceError(f"a figure cannot be written as JSON ({error}); use numbers and text only") from error
         return text
+
+    def __repr__(self) -> str:
+        return f"<Figure: {_shortened(self.caption) or counted(len(self.figure.data), 'trace')}>"
 
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> Any:
         """Show the figure in a notebook."""
@@ -213,44 +219,52 @@ class Result:
         """Return a metric by name; `model` may be omitted if only one model has it."""
         of_name = [metric for metric in self.metrics if metric.name == name]
         if not of_name:
-            names = sorted({metric.name for metric in self.metrics})
-            raise AliceError(f"there is no metric {name!r}{nearest(name, names) or f', only {names}'}")
+            raise UnknownNameError(f"there is no metric {name!r}{suggestion(name, (one.name for one in self.metrics))}")
+        models = listed(metric.model or "the whole report" for metric in of_name)
         found = [metric for metric in of_name if model in (None, metric.model)]
-        if len(found) != 1:
-            models = ", ".join(metric.model or "(none)" for metric in of_name)
+        if not found:
+            raise UnknownNameError(f"there is no metric {name!r} of the model {model!r}; it belongs to {models}")
+        if len(found) > 1:
             raise AliceError(f"the metric {name!r} belongs to {models}; name one of these as model=")
         return found[0]
 
     def figure(self, name: str, model: str = "") -> Figure:
         """Return a figure by name, and by model if it belongs to one."""
-        found: Figure = _lookup(self.figures, name, model, "figure")
+        found: Figure = self.figures[model_key(name, model) if model else name]
         return found
 
     def array(self, name: str, model: str = "") -> Array:
         """Return an array by name, and by model if it belongs to one."""
-        found: Array = _lookup(self.arrays, name, model, "array")
-        return found
+        return self.arrays[model_key(name, model) if model else name]
 
     def headline_metric(self) -> Metric | None:
         """Return the metric shown in the gallery, if the result has metrics."""
         return next((metric for metric in self.metrics if self.headline in (None, metric.name)), None)
 
+    def headline_text(self) -> str:
+        """Return the headline metric of every model in one line: `ser 2.14 ± 0.42 % (base), ...`."""
+        if (first := self.headline_metric()) is None:
+            return ""
+        values = [
+            f"{metric} ({metric.model})" if metric.model else str(metric)
+            for metric in self.metrics
+            if metric.name == first.name
+        ]
+        return f"{first.name} {listed(values)}"
 
-def model_key(name: str, model: str) -> str:
-    """Return the key of a figure or array of one model: `settling@base`. Other characters become hyphens."""
-    return f"{name}@{model_slug(model)}"
+    def contents(self) -> str:
+        """Return how many metrics, tables, figures and arrays there are."""
+        parts = {"metric": self.metrics, "table": self.tables, "figure": self.figures, "array": self.arrays}
+        return ", ".join(counted(len(part), what) for what, part in parts.items() if part) or "empty"
+
+    def __repr__(self) -> str:
+        headline = self.headline_text()
+        return f"<Result {self.title}{f': {headline}' if headline else ''} | {self.contents()}>"
 
 
-def model_slug(model: str) -> str:
-    """Return a model's name as used in keys and file names."""
-    return re.sub(r"[^A-Za-z0-9_.]+", "-", model)[-LONGEST_MODEL:].strip("-.") or "model"
-
-
-def _lookup(named: Mapping[str, Any], name: str, model: str, what: str) -> Any:
-    key = model_key(name, model) if model else name
-    if key not in named:
-        raise AliceError(f"there is no {what} {key!r}{nearest(key, named) or f', only {sorted(named)}'}")
-    return named[key]
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_CAPTION else f"{line[: LONGEST_CAPTION - 3]}..."
 
 
 def _metrics(given: object) -> tuple[Metric, ...]:
@@ -268,7 +282,7 @@ def _metrics(given: object) -> tuple[Metric, ...]:
 def _named(given: object, where: str, check: Any) -> Mapping[str, Any]:
     """Check the names and the values of a mapping."""
     named = {checks.name(key, where): value for key, value in checks.mapping(given, where).items()}
-    return MappingProxyType({key: check(value, f"{key!r} in {where}") for key, value in named.items()})
+    return Named(where.removesuffix("s"), {key: check(value, f"{key!r} in {where}") for key, value in named.items()})
 
 
 def _table(value: object, where: str) -> Table:

@@ -64,6 +64,11 @@ class Found:
     notes: tuple[str, ...] = ()
     """A sentence for each incomplete training folder that was left out."""
 
+    def renamed(self, names: Iterable[str]) -> "Found":
+        """Return the same trainings under other names, so that a figure can tell them apart."""
+        pairs = zip(self.trainings, names, strict=True)
+        return replace(self, trainings=tuple(replace(training, name=name) for training, name in pairs))
+
 
 def read_trainings(folders: Iterable[Path]) -> Found:
     """Read training folders, or folders of them; raise if one has no training."""
@@ -79,7 +84,7 @@ def read_trainings(folders: Iterable[Path]) -> Found:
             notes.append(f"{error}, so it is left out.")
     if not found:
         raise AliceError("no training has logged anything yet; let one train for some steps first")
-    return Found(tuple(_distinct(found)), tuple(notes))
+    return Found(tuple(found), tuple(notes))
 
 
 def differences(trainings: Sequence[TrainingRecord], *, besides: Iterable[str] = ()) -> list[str]:
@@ -166,16 +171,6 @@ def _point(row: dict[str, Any], name: str, folder: Path) -> tuple[float, float, 
     except (KeyError, TypeError, ValueError) as error:
         where = f"{folder / METRICS}, step {row['step']}"
         raise AliceError(f"{where} cannot be read ({error!r}); the file was changed or damaged") from error
-
-
-def _distinct(trainings: Sequence[TrainingRecord]) -> list[TrainingRecord]:
-    """Number the trainings whose folders have the same name, so that a figure can tell them apart."""
-    names = [training.name for training in trainings]
-    numbered = [f"{name} ({names[: place + 1].count(name)})" for place, name in enumerate(names)]
-    return [
-        replace(training, name=numbered[place]) if names.count(training.name) > 1 else training
-        for place, training in enumerate(trainings)
-    ]
 
 
 def _settings(training: TrainingRecord) -> dict[str, Any]:

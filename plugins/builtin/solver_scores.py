@@ -9,6 +9,7 @@ import numpy as np
 from alice.errors import AliceError
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import TRIES, Solver, SolverSetup, open_solver, solvers_of
+from alice.reports.names import distinct_names, model_slug
 from alice.statistics import Floats
 from alice.text.alphabet import LETTERS
 from alice.timing import Stopwatch
@@ -58,10 +59,12 @@ def why_not(one: RunContext, ctx: RunContext) -> str | None:
     return f"{one.checkpoint} is left out of the comparison: its alphabet differs from that of {ctx.checkpoint}."
 
 
-def distinct_names(solvers: Iterable[str], models: Iterable[str]) -> dict[str, str]:
+def solver_names(solvers: Iterable[str], models: Iterable[str]) -> dict[str, str]:
     """Return the name to show for each solver: its own, or `NAME (solver)` if a model has the same name."""
-    taken = set(models)
-    return {name: f"{name} (solver)" if name in taken else name for name in solvers}
+    taken = list(models)
+    slugs = set(map(model_slug, taken))
+    named = {name: f"{name} (solver)" if model_slug(name) in slugs else name for name in solvers}
+    return dict(zip(named, distinct_names(named.values(), taken=taken), strict=True))
 
 
 def run_solvers(

@@ -54,9 +54,9 @@ class Finding:
     @property
     def paired(self) -> bool:
         """Whether all its models read the same texts."""
-        data = self.report.provenance.get("data") or {}
-        hashes = [data["sha256"]] if "sha256" in data else [one.get("sha256") for one in data.values()]
-        return len(set(hashes)) == 1 and None not in hashes
+        hashes = {one.get("model"): one.get("sha256") for one in self.report.provenance.get("data") or ()}
+        found = {hashes.get(model.name) for model in self.models}
+        return len(found) == 1 and None not in found
 
     def first(self, variant: str) -> Model | None:
         """Return its first model of a variant."""

@@ -37,7 +37,7 @@ RESULT = Result(
     {"texts": Table(["layer", "text"], [[0, "abc"], [1, None]], "Texts.", {"text": "a text"}, ["text"])},
     {"all": Figure(go.Figure(TRACES, {"xaxis": {"title": {"text": "x"}}} | PLAIN), "Three.", Table(["x"], [[1.5]]))},
 )
-PROVENANCE = {"analysis": "early-exit", "checkpoint": {"name": "tiny"}, "options": {"n": [1, None]}, "time": "2026-01"}
+PROVENANCE = {"analysis": "a", "checkpoints": [{"name": "tiny"}], "options": {"n": [1, None]}, "time": "2026-01"}
 archive.write_result(FOLDER, RESULT, PROVENANCE)
 DOCUMENT = json.loads((FOLDER / archive.RESULT).read_text())
 

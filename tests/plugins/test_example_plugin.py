@@ -53,7 +53,7 @@ def test_it_runs_from_the_command_line_and_its_report_names_it(run, tmp_path):
     provenance = json.loads((report.parent / "result.json").read_text())["provenance"]
     assert provenance["plugin"]["version"] == "0.1.0"
     assert provenance["options"] == {"samples": 7}
-    assert provenance["data"]["texts"] == 7
+    assert provenance["data"][0]["texts"] == 7
 
 
 def test_its_own_tests_pass(site, tmp_path):

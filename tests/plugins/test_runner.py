@@ -74,9 +74,11 @@ def test_provenance_says_what_determined_the_result(ctx):
     assert about["analysis"] == "probe"
     assert about["options"] == {"samples": 6, "word": "w", "folder": "x", "pair": [1, 2]}
     assert about["seed"] == 0
-    assert about["checkpoint"] == {"name": "base", "sha256": ctx.named_model.fingerprint}
+    assert about["checkpoints"] == [{"name": "base", "sha256": ctx.named_model.fingerprint}]
     assert about["plugin"] == {"name": "mine", "version": "1.2", "origin": "entry point", "where": "dist mine"}
-    assert about["data"]["texts"] == 6
+    (read,) = about["data"]
+    assert read.keys() == {"model", "source", "split", "texts", "sha256"}
+    assert (read["model"], read["split"], read["texts"]) == ("base", "all", 6)
     assert about["versions"]["torch"] == torch.__version__
     assert about["machine"]["cores"] == os.cpu_count()
     assert about["duration"] >= 0
@@ -128,19 +130,19 @@ def test_the_data_hash_covers_what_this_analysis_read_not_what_others_read_befor
     analyse(Probe(samples=10), ctx)
     after = analyse(Probe(samples=4), ctx).provenance
     assert alone["data"] == after["data"]
-    assert alone["data"]["texts"] == 4
+    assert alone["data"][0]["texts"] == 4
 
 
 def test_an_analysis_that_reads_no_text_has_no_data(ctx):
-    assert analyse(acting(lambda ctx: Result("Nothing")), ctx).provenance["data"] is None
+    assert analyse(acting(lambda ctx: Result("Nothing")), ctx).provenance["data"] == []
 
 
 def test_several_models_are_all_named(tmp_path):
     ctx = tiny_context(tiny("base"), tiny("bijective"), texts=8)
     run = run_analysis(Probe(), ctx, out=tmp_path)
     assert run.folder.name.startswith("probe-base+bijective-")
-    assert run.provenance["checkpoint"]["name"] == "base, bijective"
-    assert run.provenance["checkpoint"]["sha256"].keys() == {"base", "bijective"}
+    assert run.models == ["base", "bijective"]
+    assert [sorted(one) for one in run.provenance["checkpoints"]] == [["name", "sha256"]] * 2
 
 
 def test_an_analysis_for_one_model_refuses_two():
@@ -371,14 +373,15 @@ def test_whether_a_folder_can_be_written_to_is_tested_by_writing(ctx, tmp_path, 
     assert list(Path(tmp_path).iterdir()) == []
 
 
-def test_texts_that_differ_between_models_are_recorded_for_each():
+def test_the_texts_of_each_model_are_recorded_whether_they_differ_or_not():
     def read(ctx):
         return Result("Read", metrics=[Metric("batches", sum(len(one.batches) for one in ctx.each))])
 
     models = (tiny("base"), tiny("bijective", symbols=LETTERS + " "))
     several = RunContext.open(*models, data=["ONE TEXT", "AND ANOTHER"], split="all")
-    data = analyse(acting(read), several).provenance["data"]
-    assert data.keys() == {"base", "bijective"}
-    assert data["base"]["sha256"] != data["bijective"]["sha256"]
+    base, bijective = analyse(acting(read), several).provenance["data"]
+    assert (base["model"], bijective["model"]) == ("base", "bijective")
+    assert base["sha256"] != bijective["sha256"]
     alike = tiny_context(tiny("base"), tiny("bijective"), texts=4)
-    assert analyse(acting(read), alike).provenance["data"]["texts"] == 4
+    base, bijective = analyse(acting(read), alike).provenance["data"]
+    assert base == {**bijective, "model": "base"}

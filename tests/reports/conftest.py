@@ -23,7 +23,8 @@ LETTERS = [chr(ord("a") + place) for place in range(26)]
 def provenance():
     return {
         "analysis": "early-exit",
-        "checkpoint": {"name": "tiny", "sha256": "ab" * 32},
+        "checkpoints": [{"name": "tiny", "sha256": "ab" * 32}],
+        "data": [{"model": "tiny", "source": "quotes", "split": "test", "texts": 20, "sha256": "cd" * 32}],
         "seed": 7,
         "options": {"samples": 20, "layers": [0, 1], "nothing": None},
         "time": "2026-11-16T07:30:00+00:00",

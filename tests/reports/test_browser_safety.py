@@ -41,7 +41,7 @@ def hostile_result():
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "runs"
-    provenance = {"analysis": "a", "checkpoint": {"name": EVIL}, EVIL: [EVIL, {LINK: EVIL}]}
+    provenance = {"analysis": "a", "checkpoints": [{"name": EVIL, EVIL: EVIL}], EVIL: [EVIL, {LINK: EVIL}]}
     publish(Report(hostile_result(), provenance), folder).folder.rename(folder / FOLDER)
     svg = f'<svg xmlns="http://www.w3.org/2000/svg"><script>parent.pwned=1</script><image href="{PIXEL}"/></svg>'
     (folder / FOLDER / THUMBNAIL).write_text(svg)

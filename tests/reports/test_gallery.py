@@ -38,7 +38,7 @@ def test_an_entry_says_what_ran_on_which_model_when_and_with_what_result(runs):
 
 
 def test_with_several_models_an_entry_says_whose_metric_it_is(runs, result, provenance):
-    several = {**provenance, "checkpoint": {"name": "base, bijective", "sha256": {"base": "a", "bijective": "b"}}}
+    several = {**provenance, "checkpoints": [{"name": "base"}, {"name": "bijective"}]}
     name = publish(Report(result, several), runs).folder.name
     assert lines(runs)[name]["metric"] == "symbol error rate, base"
     assert lines(runs)[name]["models"] == ["base", "bijective"]
@@ -231,7 +231,7 @@ def test_a_page_or_a_script_of_somebody_else_is_not_overwritten(tmp_path):
 
 def test_no_text_of_a_report_becomes_code(tmp_path, result):
     hostile = Result(EVIL.replace("\u2028", ""), metrics=[Metric("m", EVIL, unit=EVIL)], figures=result.figures)
-    published = publish(Report(hostile, {"analysis": "a", "checkpoint": EVIL, "time": EVIL}), tmp_path)
+    published = publish(Report(hostile, {"analysis": "a", "checkpoints": [{"name": EVIL}], "time": EVIL}), tmp_path)
     published.folder.rename(tmp_path / "<img src=x onerror=window.pwned=1>")
     (tmp_path / "<script>window.pwned=2<").mkdir()
     write_gallery(tmp_path)

@@ -157,7 +157,7 @@ def hostile_result():
 
 
 def hostile_provenance():
-    return {"analysis": EVIL, "checkpoint": {"name": EVIL}, "time": EVIL, EVIL: {EVIL: [EVIL, {EVIL: EVIL}]}}
+    return {"analysis": EVIL, "checkpoints": [{"name": EVIL}], "time": EVIL, EVIL: {EVIL: [EVIL, {EVIL: EVIL}]}}
 
 
 @pytest.mark.parametrize("address", ["..", None])

@@ -47,7 +47,7 @@ def test_publishing_makes_a_folder_with_its_page_and_adds_it_to_the_gallery(tmp_
 
 def test_the_folder_is_named_after_analysis_models_and_time(monkeypatch):
     monkeypatch.undo()
-    several = {"analysis": "early-exit", "checkpoint": {"name": "?", "sha256": {"base": "a", "runs/my model": "b"}}}
+    several = {"analysis": "early-exit", "checkpoints": [{"name": "base"}, {"name": "runs/my model"}]}
     assert publish._folder_name(Report(Result("T"), several)).startswith("early-exit-base+runs-my-model-20")
     assert publish._folder_name(Report(Result("T"), {})).startswith("report-20")
 

@@ -1,7 +1,7 @@
 import enum
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +9,7 @@ import plotly.io
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Figure, Metric, Report, Result, Table, model_key
+from alice.reports import Figure, Metric, Report, Result, Table, distinct_names, model_key
 
 
 class Tensor:
@@ -43,16 +43,49 @@ def test_a_metric_has_the_same_name_for_one_model_and_for_several():
     ("read", "words"),
     [
         (lambda result: result.metric("ser"), "belongs to base, bijective"),
-        (lambda result: result.metric("ser", model="tiny"), "belongs to base, bijective"),
+        (
+            lambda result: result.metric("ser", model="bse"),
+            "of the model 'bse'; it belongs to base, bijective",
+        ),
         (lambda result: result.metric("sir"), "no metric 'sir'; did you mean 'ser'"),
-        (lambda result: result.figure("key"), "no figure 'key'"),
+        (lambda result: result.figure("key"), "no figure 'key'; there are none"),
+        (lambda result: result.tables["error-by-layr"], "no table 'error-by-layr'; did you mean 'error-by-layer'"),
+        (lambda result: result.tables["x"], "no table 'x'; there is only error-by-layer"),
+        (lambda result: result.arrays["ser"], "no array 'ser'; did you mean 'ser@base'"),
         (lambda result: result.array("ser", model="tiny"), "no array 'ser@tiny'; did you mean 'ser@base'"),
     ],
 )
 def test_a_name_that_does_not_exist_is_named_with_those_that_do(read, words):
-    result = Result("T", metrics=SEVERAL, arrays={"ser@base": np.zeros(1)})
+    result = Result("T", metrics=SEVERAL, tables={"error-by-layer": Table(["a"])}, arrays={"ser@base": np.zeros(1)})
     with pytest.raises(AliceError, match=words):
         read(result)
+
+
+def test_tables_figures_and_arrays_are_mappings_that_cannot_be_changed():
+    tables = Result("T", tables={"a": Table(["x"])}).tables
+    assert (list(tables), len(tables), "a" in tables, "b" in tables, tables.get("b")) == (["a"], 1, True, False, None)
+    assert dict(tables) == Result("T", tables=tables).tables
+    with pytest.raises(KeyError):
+        tables["b"]
+    with pytest.raises(TypeError):
+        tables["b"] = Table(["x"])
+
+
+@pytest.mark.parametrize(
+    ("names", "taken", "distinct"),
+    [
+        (["base", "bijective"], [], ["base", "bijective"]),
+        (["tiny", "tiny"], [], ["tiny (1)", "tiny (2)"]),
+        (["my solver", "my-solver", "beam"], [], ["my solver (1)", "my-solver (2)", "beam"]),
+        (["beam"], ["beam"], ["beam (1)"]),
+        (["a", "a", "a (1)"], [], ["a (2)", "a (3)", "a (1)"]),
+        ([f"{'x' * 50}a", f"y{'x' * 49}a"], [], [f"{'x' * 50}a (1)", f"y{'x' * 49}a (2)"]),
+    ],
+)
+def test_names_are_distinct_in_keys(names, taken, distinct):
+    assert distinct_names(names, taken=taken) == distinct
+    keys = {model_key("ser", name) for name in (*distinct_names(names, taken=taken), *taken)}
+    assert len(keys) == len(names) + len(taken)
 
 
 def test_figures_and_arrays_of_a_model_are_found_by_name_and_model():
@@ -227,6 +260,36 @@ def test_a_reader_sees_labels_and_a_program_names():
     assert "SER, %" in table._repr_html_()
 
 
+def test_a_repr_is_one_line_however_much_there_is(tmp_path):
+    rows = [[str(row), 1.5] for row in range(1000)]
+    table = Table(["model", "ser"], rows, "Long. " * 100)
+    drawn = Figure(go.Figure(go.Scatter(y=list(range(1000)))), "A caption.")
+    many = {f"{name}-{number}": drawn for name in ("key", "text") for number in range(40)}
+    metrics = [Metric("ser", 2.137, 0.42, unit="%", model="base"), Metric("ser", 1.0, unit="%", model="bijective")]
+    result = Result("Early exit", "Words. " * 500, metrics=metrics, tables={"long": table}, figures=many)
+    report = Report(result, {"analysis": "early-exit", "checkpoints": [{"name": "base"}, {"name": "bijective"}]})
+    assert repr(table) == "<Table: 1000 rows of model, ser>"
+    assert repr(drawn) == "<Figure: A caption.>"
+    assert repr(Figure(go.Figure())) == "<Figure: 0 traces>"
+    assert repr(result.tables) == "<1 table: long>"
+    headline = "ser 2.14 ± 0.42 % (base), 1 % (bijective) | 2 metrics, 1 table, 80 figures"
+    assert repr(result) == f"<Result Early exit: {headline}>"
+    assert repr(report) == f"<Report early-exit on base, bijective: {headline}>"
+    assert repr(replace(report, folder=tmp_path)).endswith(f"; saved in {tmp_path}>")
+    assert repr(Report(Result("T"), {})) == "<Report T | empty>"
+    shown = [
+        repr(one) for one in (result, report, table, drawn, result.figures, metrics[0], Figure(go.Figure(), "x " * 999))
+    ]
+    assert all(len(text) < 400 and "\n" not in text for text in shown)
+
+
+def test_printing_a_report_shows_title_metrics_and_folder(tmp_path):
+    report = Report(Result("Early exit", metrics=SEVERAL), {})
+    lines = ["Early exit", "  ser, base: 2", "  ser, bijective: 1", "  texts: 500"]
+    assert str(report).splitlines() == [*lines, "not saved; call save()"]
+    assert str(replace(report, folder=tmp_path)).splitlines() == [*lines, f"saved in {tmp_path}"]
+
+
 def test_a_report_shows_itself_in_a_notebook_with_all_text_escaped():
     shown = Report(Result("<b>T", "Words & more.", metrics=SEVERAL), {})._repr_html_()
     for part in ("&lt;b&gt;T", "Words &amp; more.", "<td>bijective</td><td>1</td>", "texts"):
@@ -237,12 +300,13 @@ def test_a_report_shows_itself_in_a_notebook_with_all_text_escaped():
     ("provenance", "found"),
     [
         ({}, ("", [], "")),
-        ({"analysis": "a", "checkpoint": "base", "time": "2026-11-16T07:30:09"}, ("a", ["base"], "2026-11-16 07:30")),
-        ({"checkpoint": {"name": "base", "sha256": "ab"}}, ("", ["base"], "")),
-        ({"checkpoint": {"name": "base, tiny", "sha256": {"base": "a", "tiny": "b"}}}, ("", ["base", "tiny"], "")),
-        ({"analysis": 5, "checkpoint": [1], "time": {}}, ("", [], "")),
+        ({"analysis": "a", "time": "2026-11-16T07:30:09"}, ("a", [], "2026-11-16 07:30")),
+        ({"checkpoints": [{"name": "base", "sha256": "ab"}]}, ("", ["base"], "")),
+        ({"checkpoints": [{"name": "base"}, {"name": "tiny"}]}, ("", ["base", "tiny"], "")),
+        ({"analysis": 5, "checkpoints": [1, {}, {"name": 2}], "time": {}}, ("", [], "")),
+        ({"checkpoints": {"name": "base"}}, ("", [], "")),
     ],
-)  # fmt: skip
+)
 def test_a_report_knows_its_analysis_models_and_date(provenance, found):
     report = Report(Result("T"), provenance)
     assert (report.analysis, report.models, report.date) == found

@@ -39,7 +39,7 @@ def read_all(place: Path, count: int) -> None:
             limit = {"samples": count} if "samples" in {field.name for field in fields(cls)} else {}
             started = time.monotonic()
             report = run_analysis(cls(**limit, **QUICK.get(name, {})), ctx, out=place / "runs")
-            line = f"{name}: {report.provenance['data']['texts']} texts, {time.monotonic() - started:.0f} s\n"
+            line = f"{name}: {report.provenance['data'][0]['texts']} texts, {time.monotonic() - started:.0f} s\n"
             with (place / "read.txt").open("a") as file:
                 file.write(line)
 

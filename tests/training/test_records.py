@@ -36,9 +36,11 @@ def test_a_folder_of_trainings_is_read_in_the_order_of_the_numbers_in_their_name
     assert found.notes == ()
 
 
-def test_trainings_with_the_same_name_are_numbered(tmp_path):
+def test_trainings_with_the_same_name_can_be_renamed(tmp_path):
     folders = [write_training(tmp_path / place / "mine", losses=LOSSES) for place in ("a", "b")]
-    assert [one.name for one in read_trainings(folders).trainings] == ["mine (1)", "mine (2)"]
+    found = read_trainings(folders)
+    assert [one.name for one in found.trainings] == ["mine", "mine"]
+    assert [one.name for one in found.renamed(["first", "second"]).trainings] == ["first", "second"]
 
 
 def test_a_last_line_truncated_by_a_kill_is_left_out(tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.signal import savgol_filter
 
+from alice.reports.names import distinct_names
 from alice.statistics import Floats
 from alice.training.records import Found, differences
 
@@ -75,6 +76,7 @@ class Pools:
 
 def measure(found: Found, *, window: int) -> Pools:
     """Smooth the losses of the trainings and put them in the order of their pools."""
+    found = found.renamed(distinct_names(training.name for training in found.trainings))
     ordered = sorted(found.trainings, key=lambda training: training.recipe.cipher_pool or math.inf)
     pools = tuple(
         Pool(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from alice.model.config import ModelConfig
+from alice.reports.names import distinct_names, model_slug
 from alice.statistics import Floats
 from alice.training.presets import CPU_SIZES, PAPER_SIZES, Size
 from alice.training.records import Found, TrainingRecord, differences
@@ -75,6 +76,7 @@ class Scaled:
 
 def measure(found: Found, *, fit_below: float) -> Scaled:
     """Find the lowest errors of all trainings and fit a power law to those below `fit_below`, a fraction."""
+    found = found.renamed(distinct_names(training.name for training in found.trainings))
     lines = _lines(found.trainings)
     flops = np.concatenate([line.flops for line in lines])
     ser = np.concatenate([line.ser for line in lines])
@@ -113,7 +115,8 @@ def _names(trainings: Sequence[TrainingRecord]) -> list[str]:
         training.name if presets.count(preset) > 1 else preset
         for preset, training in zip(presets, trainings, strict=True)
     ]
-    return names if len(set(names)) == len(names) else [training.name for training in trainings]
+    distinct = len(set(map(model_slug, names))) == len(names)
+    return names if distinct else [training.name for training in trainings]
 
 
 def _size_name(training: TrainingRecord) -> str:

@@ -55,7 +55,7 @@ def findings(tmp_path_factory):
         results = {analysis.name: analysis.run(models) for analysis in ON_MODELS}
         results["borg"] = page.run(replace(models, others=()))
         results |= {one.name: one.run(RunContext()) for one in (Generalization(**trainings), Scaling(**trainings))}
-    about = {"data": {"sha256": "0"}}
+    about = {"data": [{"model": name, "sha256": "0"} for name in ("base", "bijective")]}
     return [Finding(name, models_of(models), Report(result, about, place / name)) for name, result in results.items()]
 
 
