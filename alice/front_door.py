@@ -3,12 +3,16 @@
 The command line takes the same road: it builds analyses and opens models and texts with the functions here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from alice.errors import AliceError, nearest
-from alice.fields import Kind, field_kinds
+from alice.fields import Kind, field_kinds, flags_of
 from alice.plugins.analysis import Analysis, check_needs, checkpoints_of, summary_of
 from alice.plugins.context import RunContext, Tracker, silent
 from alice.plugins.manager import Plugins, build
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from alice.model import Alice
     from alice.reports import Report
     from alice.solving import Solution
+    from alice.text.split import Split
 
     Checkpoint = str | Path | Alice
     Device = torch.device | str
@@ -49,7 +54,8 @@ def solve(
 ) -> "Solution | list[Solution]":
     """Solve a cryptogram, or a list of them.
 
-    A text that cannot be solved comes back unchanged, with an empty key and a note that says why.
+    A text that cannot be solved comes back unchanged, with an empty key and a note that says why. The last checkpoint
+    loaded is kept for the next call.
 
     Args:
         texts: one text, or a list.
@@ -61,16 +67,32 @@ def solve(
     from alice.model import Alice
     from alice.solving import solve as solve_texts
 
-    solver = model if isinstance(model, Alice) else load(model, device=device)
-    found = list(solve_texts(solver, [texts] if isinstance(texts, str) else list(texts), layers=layers))
+    given = [texts] if isinstance(texts, str) else texts
+    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
+        raise AliceError(f"{texts!r:.60} is not a text to solve; give a string or a list of strings")
+    found = list(solve_texts(model if isinstance(model, Alice) else _kept(model, device), given, layers=layers))
     return found[0] if isinstance(texts, str) else found
+
+
+def _kept(checkpoint: str | Path, device: "Device | None") -> "Alice":
+    """Load a checkpoint unless it was the last one to be loaded and its files are the same."""
+    from alice.checkpoint.folder import resolve
+
+    folder = resolve(checkpoint)
+    state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(folder.iterdir()))
+    return _load_folder(folder, state, device)
+
+
+@lru_cache(maxsize=1)
+def _load_folder(folder: Path, state: object, device: "Device | None") -> "Alice":
+    return load(folder, device=device)
 
 
 def run(
     analysis: str | Analysis,
     *checkpoints: "Checkpoint",
-    data: str | Iterable[str] = QUOTES,
-    split: Any = "test",
+    data: str | Path | Iterable[str] = QUOTES,
+    split: "Split | None" = None,
     seed: int = 0,
     device: "Device | None" = None,
     **options: Any,
@@ -81,24 +103,39 @@ def run(
         analysis: its name, such as `early-exit`, or an analysis of your own with its options set.
         checkpoints: bundled models, checkpoint folders, hub ids or loaded models, as many as the analysis reads.
         data: a corpus by name, a file, or a list of cleaned texts.
-        split: side of the corpus to read: `test`, `train` or `all`.
+        split: `test`, `train` or `all`; by default the test split of a corpus, and all texts of a list.
         seed: seed of the keys and of everything else that is random.
         device: where to compute; the accelerator if there is one.
-        options: options of the analysis, with underscores for hyphens; `alice-interp run NAME --help` lists them.
+        options: options of the analysis, named as its fields.
 
     """
-    plugins, plugin = build(), None
-    if isinstance(analysis, str):
-        cls, plugin = plugins.find(analysis)
-        analysis = build_analysis(cls, options)
-    elif options:
-        raise AliceError(f"{analysis.name} is built already; set {', '.join(options)} where you build it")
-    check_inputs(analysis, checkpoints)
-    ctx = open_context(checkpoints, plugins, data=data, split=split, seed=seed, device=device)
+    plugins = build()
+    cls, plugin = plugins.find(analysis) if isinstance(analysis, str) else (type(analysis), None)
+    with _errors_in_python(cls):
+        if isinstance(analysis, str):
+            analysis = build_analysis(cls, options)
+        elif options:
+            raise AliceError(f"{analysis.name} is built already; set {', '.join(options)} where you build it")
+        check_inputs(analysis, checkpoints)
+        ctx = open_context(checkpoints, plugins, data=data, split=split, seed=seed, device=device)
 
-    from alice.plugins.runner import analyse
+        from alice.plugins.runner import analyse
 
-    return analyse(analysis, ctx, plugin=plugin)
+        return analyse(analysis, ctx, plugin=plugin)
+
+
+@contextmanager
+def _errors_in_python(cls: type[Analysis]) -> Iterator[None]:
+    """Replace flags of the command line in the message of an error by the names of arguments: `--text` by `text`."""
+    try:
+        yield
+    except AliceError as error:
+        message = str(error)
+        for name, kind in field_kinds(cls).items():
+            for flag in flags_of(name, kind):
+                message = re.sub(rf"(?<![\w-]){flag}(?![\w-])", name, message)
+        error.args = (message,)
+        raise
 
 
 def analyses() -> dict[str, str]:
@@ -114,7 +151,9 @@ def build_analysis(cls: type[Analysis], options: Mapping[str, Any]) -> Analysis:
             raise AliceError(f"{cls.name} has no option {name!r}{nearest(name, kinds) or f', only {sorted(kinds)}'}")
         values[name] = _converted(value, kinds[name])
         if not kinds[name].fits(values[name]):
-            raise AliceError(f"{cls.name} cannot take {name}={value!r:.60}; see: alice-interp run {cls.name} --help")
+            (annotation,) = (field.type for field in fields(cast(Any, cls)) if field.name == name)
+            written = annotation.__name__ if isinstance(annotation, type) else annotation
+            raise AliceError(f"{cls.name} cannot take {name}={value!r:.60}; its type is {written}")
     try:
         return cls(**values)
     except AliceError:
@@ -136,11 +175,10 @@ def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"]) -> Non
     """Raise if an analysis lacks a checkpoint or an option that it needs, before any model is loaded."""
     wanted, count = checkpoints_of(type(analysis)), len(checkpoints)
     if wanted == "none" and count:
-        raise AliceError(f"{analysis.name} reads no checkpoint; leave it out (--ckpt)")
+        raise AliceError(f"{analysis.name} reads no checkpoint; leave it out")
     if wanted != "none" and not count:
-        raise AliceError(
-            f"{analysis.name} needs a checkpoint (--ckpt): name a bundled model, a checkpoint folder or a hub id"
-        )
+        known = "a bundled model, a checkpoint folder or a hub id"
+        raise AliceError(f"{analysis.name} needs a checkpoint: {known}", hint="give it with --ckpt")
     if wanted == "one" and count > 1:
         raise AliceError(f"{analysis.name} reads one checkpoint, not {count}; name one")
     check_needs(analysis)
@@ -150,8 +188,8 @@ def open_context(
     checkpoints: Sequence["Checkpoint"],
     plugins: Plugins,
     *,
-    data: str | Iterable[str] = QUOTES,
-    split: Any = "test",
+    data: str | Path | Iterable[str] = QUOTES,
+    split: "Split | None" = None,
     seed: int = 0,
     device: "Device | None" = None,
     tracker: Tracker = silent,

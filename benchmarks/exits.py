@@ -13,7 +13,7 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
     """Compare for the bundled base and bijective models."""
     count = 100 if quick else 300
     for name in ("base", "bijective"):
-        ctx = RunContext.open(name, samples=count)
+        ctx = RunContext.open(name, samples=count, device="cpu")
         with one_core():
             contestants = {"exits": lambda c=ctx: read_exits(c, ()), "forward": lambda c=ctx: _forward(c)}
             times = take_turns(contestants, rounds=3 if quick else 7)

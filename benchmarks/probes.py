@@ -1,8 +1,8 @@
 """Training the probes of all layers together, compared with LogisticRegression one layer at a time.
 
 Both predict the plaintext character from the same activations. The goal is the mean accuracy over layers on held-out
-texts of LogisticRegression with its default of 100 iterations. Each side gets the smallest number of passes that comes
-within CLOSE of it, and these trainings are timed.
+texts of LogisticRegression with its default of 100 iterations. Each method gets the smallest number of passes that
+comes within CLOSE of it, and these trainings are timed.
 """
 
 import warnings
@@ -26,10 +26,10 @@ Tokens = tuple[torch.Tensor, torch.Tensor]
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:
-    """Find the number of passes that each side needs, then time both in turns."""
+    """Find the number of passes that each method needs, then time both in turns."""
     texts = 60 if quick else 300
     with one_core():
-        ctx = RunContext.open("base", samples=texts)
+        ctx = RunContext.open("base", samples=texts, device="cpu")
         train, held = read_tokens(ctx, texts)
         goal = accuracy(one_by_one(train, 100), held) - CLOSE
         epochs, ours = fewest(lambda n: accuracy(together(train, n), held), EPOCHS, goal)
@@ -44,8 +44,8 @@ def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:
     """Return the training and the held-out tokens: activations (layer, token, d) and characters (token,)."""
     task, names = tasks(ctx.alphabet)["letter"], ctx.model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
     shards = list(ctx.activations(*names))
-    sides = [TokenPairs(shards, names, [task], chosen) for chosen in split_texts(texts, ctx.rng)]
-    return [(torch.cat([x for x, _ in side], 1), torch.cat([y[0] for _, y in side])) for side in sides]
+    splits = [TokenPairs(shards, names, [task], chosen) for chosen in split_texts(texts, ctx.rng)]
+    return [(torch.cat([x for x, _ in pairs], 1), torch.cat([y[0] for _, y in pairs])) for pairs in splits]
 
 
 def together(train: Tokens, epochs: int) -> LayerProbes:

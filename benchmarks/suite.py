@@ -77,7 +77,8 @@ def find(names: tuple[str, ...]) -> tuple[Benchmark, ...]:
     known = {benchmark.name: benchmark for benchmark in BENCHMARKS}
     for name in names:
         if name not in known:
-            raise AliceError(f"there is no benchmark {name!r}{nearest(name, known)}; choose from {', '.join(known)}")
+            choices = f"; choose from {', '.join(known)}"
+            raise AliceError(f"there is no benchmark {name!r}{nearest(name, known) or choices}")
     return tuple(known[name] for name in dict.fromkeys(names)) or BENCHMARKS
 
 

@@ -1,4 +1,4 @@
-"""What an analysis is, and what is wrong with a class that is not one."""
+"""The `Analysis` protocol, and checks that a class implements it."""
 
 from __future__ import annotations
 
@@ -70,8 +70,9 @@ def check_needs(analysis: Analysis) -> None:
     for field in fields(cast(Any, analysis)):
         if field.name in needs_of(type(analysis)) and getattr(analysis, field.name) in (None, (), ""):
             (flag, *_) = flags_of(field.name, field_kinds(type(analysis))[field.name])
-            hint = field.metadata.get("missing", f"see: alice-interp run {analysis.name} --help")
-            raise AliceError(f"{analysis.name} needs {flag}; {hint}")
+            advice = field.metadata.get("missing")
+            hint = "" if advice else f"see: alice-interp run {analysis.name} --help"
+            raise AliceError(f"{analysis.name} needs {flag}{f'; {advice}' if advice else ''}", hint=hint)
 
 
 def help_of(cls: type[Analysis]) -> str:

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from alice.model.activations import Activations
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
-    from alice.plugins.sample import Sample, SampleBatches, Split
+    from alice.plugins.sample import Sample, SampleBatches
     from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
     from alice.text.alphabet import Alphabet
+    from alice.text.split import Split
 
 T = TypeVar("T")
 
@@ -43,8 +44,8 @@ def silent(items: Iterable[T], label: str, *, total: int | None = None) -> Itera
 class RunContext:
     """One model with the texts to read, and the same for each further model.
 
-    The same seed gives the same keys and the same `rng`. Texts come from the test split of their source unless another
-    is chosen, in its order, each with a key of its own; they are read on first use.
+    The same seed gives the same keys and the same `rng`. Texts come from the test split of a corpus unless another is
+    chosen, or are given as a list. They keep their order, each has its own key, and they are read on first use.
     """
 
     seed: int = 0
@@ -64,8 +65,8 @@ class RunContext:
     def open(
         cls,
         *checkpoints: str | Path | Alice,
-        data: str | Iterable[str] = "quotes",
-        split: Split = "test",
+        data: str | Path | Iterable[str] = "quotes",
+        split: Split | None = None,
         samples: int | None = None,
         seed: int = 0,
         device: torch.device | str | None = None,
@@ -78,7 +79,7 @@ class RunContext:
         Args:
             checkpoints: names of bundled models, folders, hub ids, or models; the first is `ctx.model`.
             data: a corpus by its name or file, or a list of cleaned texts.
-            split: split of the data to read.
+            split: split of the data to read; if None, the test split of a corpus, and all texts of a list.
             samples: how many texts at most; all if None.
             seed: seed of the keys and of `rng`.
             device: where checkpoints are loaded, such as "cpu" or "cuda:1"; if None, the accelerator if there is one.

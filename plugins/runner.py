@@ -26,9 +26,8 @@ class AnalysisFailedError(AliceError):
     """A bug in an analysis, described in one line; the exception's cause has the traceback."""
 
     def __init__(self, analysis: Analysis, error: BaseException) -> None:
-        super().__init__(
-            f"the analysis {analysis.name} failed ({one_line(error)}); `alice-interp --debug run ...` shows where"
-        )
+        hint = "`alice-interp --debug run ...` shows where"
+        super().__init__(f"the analysis {analysis.name} failed ({one_line(error)})", hint=hint)
 
 
 def run_analysis(
@@ -79,7 +78,7 @@ def compute(analysis: Analysis, ctx: RunContext) -> Result:
 
 @contextmanager
 def _as_one_line(analysis: Analysis) -> Iterator[None]:
-    """Turn a bug into a one-line error, also one that would end the program; signals still end it."""
+    """Report any exception, including SystemExit, as a one-line error; signals still exit."""
     try:
         yield
     except (AliceError, KeyboardInterrupt):

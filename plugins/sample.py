@@ -7,24 +7,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import finalize
 
-from alice.errors import AliceError
+from alice.errors import AliceError, one_line
 from alice.text.alphabet import Alphabet
 from alice.text.batches import KEY_STREAM, Batch, Batches, BatchLimit, EncodedTexts, text_keys
+from alice.text.cleaning import LONGEST
 from alice.text.corpus import open_corpus
-from alice.text.split import letters_of, select
+from alice.text.split import Split, letters_of, select
 
 if TYPE_CHECKING:
     import torch
 
     from alice.plugins.hookspecs import CorpusOpener
 
-Split = Literal["test", "train", "all"]
 LIMIT = BatchLimit(tokens=4096)
-LONGEST = 300
-"""Longest text to read, as in the paper; a model with a shorter context lowers it."""
 
 
 class TextPool:
@@ -90,8 +89,8 @@ class Sample:
         """The texts themselves."""
         texts = self.pool.first(self.count)
         if not texts:
-            where = "" if self.split == "all" else f" in its {self.split} split; --split all takes every text"
-            raise AliceError(f"{self.pool.source} has no text that this model can read{where}")
+            where = "" if self.split == "all" else f" is in the {self.split} split; the split 'all' has every text"
+            raise AliceError(f"no text of {self.pool.source} that this model can read{where or ' was found'}")
         self._used[0] = max(self._used[0], len(texts))
         return texts
 
@@ -145,7 +144,7 @@ class Sample:
         }
         if not (trained := self._trained[0]):
             return read
-        return read | {"training texts": trained, "training sha256": self._hash(self.pool.training.first(trained))}
+        return read | {"training_texts": trained, "training_sha256": self._hash(self.pool.training.first(trained))}
 
     def _hash(self, texts: list[str]) -> str:
         digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, KEY_STREAM)).encode())
@@ -173,17 +172,21 @@ class SampleBatches:
 
 
 def open_samples(
-    source: str | Iterable[str],
+    source: str | Path | Iterable[str],
     alphabets: Sequence[Alphabet],
     *,
     longest: int,
-    split: Split,
+    split: Split | None,
     count: int | None,
     seed: int,
     corpora: Mapping[str, CorpusOpener],
 ) -> list[Sample]:
-    """Open a source for several models; those with the same alphabet share a pool."""
-    source = source if isinstance(source, str) else list(source)
+    """Open a source for several models; those with the same alphabet share a pool.
+
+    If no split is chosen, it is the test split of a corpus, and all texts of a list.
+    """
+    source = str(source) if isinstance(source, str | Path) else list(source)
+    split = split or ("test" if isinstance(source, str) else "all")
     pools = {
         alphabet: open_pool(source, alphabet=alphabet, longest=longest, split=split, corpora=corpora)
         for alphabet in dict.fromkeys(alphabets)
@@ -193,18 +196,27 @@ def open_samples(
 
 
 def open_pool(
-    source: str | Iterable[str], *, alphabet: Alphabet, longest: int, split: Split, corpora: Mapping[str, CorpusOpener]
+    source: str | list[str], *, alphabet: Alphabet, longest: int, split: Split, corpora: Mapping[str, CorpusOpener]
 ) -> TextPool:
     """Open a source: a corpus of a plugin, anything that `open_corpus` reads, or a list of texts."""
     longest = min(longest, LONGEST)
     if not isinstance(source, str):
-        given = list(source)
-        return _pool_of("the given texts", lambda side: _wanted(given, longest, side), split)
+        return _pool_of("the given list", lambda split: _wanted(source, longest, split), split)
     if source in corpora:
-        corpus = corpora[source](alphabet)
+        corpus = _open_plugin_corpus(source, corpora[source], alphabet)
     else:
         corpus = open_corpus(source, alphabet=alphabet, max_length=longest, also=corpora)
-    return _pool_of(source, lambda side: _wanted(corpus, longest, side), split)
+    return _pool_of(source, lambda split: _wanted(corpus, longest, split), split)
+
+
+def _open_plugin_corpus(name: str, opener: CorpusOpener, alphabet: Alphabet) -> Iterable[str]:
+    """Open a corpus of a plugin; whatever it raises becomes one sentence."""
+    try:
+        return opener(alphabet)
+    except (AliceError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # also SystemExit
+        raise AliceError(f"the corpus {name!r} could not be opened: {one_line(error)}") from error
 
 
 def _pool_of(source: str, texts: Callable[[Split], Iterable[str]], split: Split) -> TextPool:
@@ -213,5 +225,4 @@ def _pool_of(source: str, texts: Callable[[Split], Iterable[str]], split: Split)
 
 
 def _wanted(texts: Iterable[str], longest: int, split: Split) -> Iterator[str]:
-    fitting = (text for text in texts if 0 < len(text) <= longest)
-    return fitting if split == "all" else select(fitting, split)
+    return select((text for text in texts if 0 < len(text) <= longest), split)

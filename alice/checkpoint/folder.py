@@ -46,8 +46,8 @@ def resolve(name: str | Path) -> Path:
         return _fetch(str(name))
     known = ", ".join(models) or "none"
     raise AliceError(
-        f"there is no checkpoint {str(name)!r}{nearest(str(name), models)}; "
-        f"give a bundled model ({known}), a folder or a hub id"
+        f"there is no checkpoint {str(name)!r}"
+        + (nearest(str(name), models) or f"; give a bundled model ({known}), a folder or a hub id")
     )
 
 

@@ -27,6 +27,7 @@ def bench(names: tuple[str, ...], quick: bool, as_json: bool, out: Path) -> None
     """Measure speed and memory as ratios of things done side by side in one process.
 
     NAMES choose some of the benchmarks. Without any, all of them run, which takes some minutes on an idle machine.
+    Everything runs on the CPU.
     """
     from alice.plugins import RunContext
     from alice.plugins.runner import run_analysis

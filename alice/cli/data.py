@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 from rich.console import Console
@@ -19,12 +19,12 @@ from alice.cli.progress import track
 from alice.errors import AliceError
 from alice.files import check_file, user_path
 from alice.text.alphabet import ALPHABETS
-from alice.text.cleaning import Reason
+from alice.text.cleaning import LONGEST, Reason
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
 from alice.text.formats import write_csv, write_lines
 from alice.text.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
 from alice.text.multilingual import segments as cut_segments
-from alice.text.split import Side, select
+from alice.text.split import Split, select
 
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
 
@@ -45,8 +45,8 @@ class Choice:
     """Longest text."""
     segments: int | None
     """Length of multilingual segments, or None to keep the texts as they are."""
-    split: Side | Literal["all"]
-    """Side of the split."""
+    split: Split
+    """Which split to take."""
     limit: int | None
     """Maximum number of texts."""
 
@@ -66,9 +66,7 @@ class Choice:
         """Yield the chosen ones of a corpus's texts, cut into segments if asked for."""
         if self.segments:
             texts = cut_segments(texts, self.segments)
-        if self.split != "all":
-            texts = select(texts, self.split)
-        return islice(texts, self.limit)
+        return islice(select(texts, self.split), self.limit)
 
 
 def choice_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -77,10 +75,10 @@ def choice_options(command: Callable[..., None]) -> Callable[..., None]:
     for decorate in (
         click.option("--limit", type=positive, help="Stop after this many texts."),
         click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,
-                     help="Only the training (97.5 %) or the test side (2.5 %)."),
+                     help="Only the training split (97.5 %) or the test split (2.5 %)."),
         click.option("--segments", type=positive, metavar="N",
                      help="Join words into segments of at least N characters; the length limits do not apply."),
-        click.option("--max-length", type=positive, default=300, show_default=True, help="Longest text to keep."),
+        click.option("--max-length", type=positive, default=LONGEST, show_default=True, help="Longest text to keep."),
         click.option("--min-length", type=positive, default=15, show_default=True, help="Shortest text to keep."),
         click.option("--text-column", metavar="NAME", help="Column with the texts.  [default: quote, else text]"),
         click.option("--alphabet", type=NearestChoice(list(ALPHABETS)),
@@ -161,9 +159,8 @@ def _prepare(choice: Choice, out: Path, *, force: bool) -> dict[str, Any]:
             written += 1
         if not written:
             reasons = ", ".join(f"{count} {reason.value}" for reason, count in tally.dropped.most_common())
-            raise AliceError(
-                f"no text of {choice.source} is left to write ({reasons or 'none on this side'}); loosen the options"
-            )
+            why = reasons or "none is in this split"
+            raise AliceError(f"no text of {choice.source} is left to write ({why}); loosen the options")
     return {
         "source": corpus.name,
         "out": str(out),

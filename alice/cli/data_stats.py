@@ -27,7 +27,7 @@ class CorpusStats:
     characters: int
     """Characters in all texts, spaces and punctuation included."""
     test_texts: int
-    """Texts on the test side of the split."""
+    """Texts in the test split."""
     length_quantiles: dict[float, int]
     """Quantiles of the length of a text, by share."""
     length_bins: dict[str, int]
@@ -37,7 +37,7 @@ class CorpusStats:
 
     @property
     def test_share(self) -> float:
-        """Share of the texts on the test side."""
+        """Share of the texts in the test split."""
         return self.test_texts / self.texts
 
     @property
@@ -101,7 +101,7 @@ def print_stats(source: str, found: CorpusStats) -> None:
     bar = "█" if console.encoding.lower().startswith("utf") else "#"
     console.print(
         f"{source}: {found.texts:,} texts, {found.characters:,} characters, "
-        f"{found.test_texts:,} texts ({found.test_share:.2%}) on the test side\n",
+        f"{found.test_texts:,} texts ({found.test_share:.2%}) in the test split\n",
         markup=False,
         soft_wrap=True,
     )

@@ -15,15 +15,13 @@ from alice.cli.progress import track
 from alice.metrics import SHORT, bin_names
 from alice.plugins import paper
 from alice.statistics import Estimate, Spread
+from alice.text.cleaning import LONGEST
 from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
 
 if TYPE_CHECKING:
     from alice.model import Alice
-    from alice.plugins.sample import Split
     from alice.solving import ErrorTable
-
-LONGEST = 300
-"""Longest text that is read, as in the paper and in every analysis."""
+    from alice.text.split import Split
 
 
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")

@@ -1,4 +1,4 @@
-"""What commands are made of: shared options, options from dataclass fields, and names that suggest the nearest."""
+"""Shared options, options from dataclass fields, and "did you mean" suggestions."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, Field, fields

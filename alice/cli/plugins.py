@@ -65,7 +65,7 @@ def _as_json(plugin: Plugin) -> dict[str, object]:
 
 
 def _show(found: tuple[Plugin, ...]) -> None:
-    """Print a table; `Text` keeps what others wrote from being read as markup."""
+    """Print a table; `Text` escapes markup in plugin names."""
     console = Console(highlight=False)
     table = Table("plugin", "version", "from", "adds", "load time", box=None)
     table.columns[-1].justify = "right"

@@ -1,4 +1,4 @@
-"""The commands of `alice-interp`, each imported when it is called, and the one place that turns errors into a line."""
+"""The commands of `alice-interp`, each imported when it is called, and the error handler."""
 
 import os
 import sys
@@ -137,7 +137,7 @@ def _is_torch_out_of_memory(error: Exception) -> bool:
 def _sentence(error: Exception) -> str | None:
     """Return what to tell the user about an error, or None if it is a bug of ours."""
     if isinstance(error, AliceError):
-        return " ".join(str(error).split())
+        return " ".join(error.for_command_line().split())
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use the path {os.fsdecode(error.filename)!r:.300}: {error.strerror}; give another"
     if isinstance(error, MemoryError) or _is_torch_out_of_memory(error):

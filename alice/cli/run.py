@@ -72,27 +72,30 @@ class AnalysisGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Make the command of an analysis; an unknown name is an error that suggests the nearest."""
+        plugins = self.plugins
         if cmd_name == ALL:
-            return _all_command(self.plugins)
+            return _all_command(plugins)
         try:
-            cls, plugin = self.plugins.find(cmd_name)
+            cls, plugin = plugins.find(cmd_name)
         except AliceError as error:
             if ctx.resilient_parsing:
                 return None
             ctx.fail(str(error))
-        return _analysis_command(cls, plugin, self.plugins)
+        return _analysis_command(cls, plugin, plugins)
 
 
 def announce(files: Iterable[Path]) -> None:
     """Say which files are run because the user names them."""
     for file in files:
-        click.echo(f"running the code in {file}, as --plugin asks", err=True)
+        click.echo(f"loading plugin {file} (this runs its code)", err=True)
 
 
 def load_plugins(files: Iterable[Path]) -> Plugins:
-    """Load all plugins, including those in the given files, and say which did not load."""
+    """Load all plugins; raise if one of the given files does not load, and print which others did not."""
     plugins = build(files=files)
     for plugin in plugins.broken:
+        if plugin.origin == "file":
+            raise AliceError(f"plugin {plugin.where} did not load: {plugin.error}")
         click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
     return plugins
 
@@ -190,11 +193,11 @@ def run_one(
         analysis = build_analysis(cls, job.options)
         stored = _find_earlier(out, analysis, job.ctx, plugin) if reuse else None
         if stored is not None:
-            click.echo("reusing the report of an earlier run on the same inputs", err=True)
+            click.echo("reusing an earlier report on the same inputs", err=True)
         else:
             stored = run_analysis(analysis, job.ctx, out=out, plugin=plugin, standalone=standalone)
     except AliceError as error:
-        click.echo(f"{job.name} failed: {error}", err=True)
+        click.echo(f"{job.name} failed: {error.for_command_line()}", err=True)
         if click.get_current_context().find_root().params.get("debug"):
             click.echo("".join(traceback.format_exception(error)), err=True)
         return error
@@ -216,10 +219,12 @@ def raise_failures(failed: Sequence[str], jobs: Sequence[Job], out: Path) -> Non
 
 
 def say_done(stored: "Report") -> None:
-    """Print the headline of a result and where its page is."""
+    """Print the headline of a result, for each model if there are several, and where its page is."""
     headline = stored.result.headline_metric()
     if headline is not None:
-        click.echo(f"{headline.label}: {headline}")
+        alike = [metric for metric in stored.metrics if metric.name == headline.name]
+        shown = [f"{metric.model} {metric}" for metric in alike] if len(alike) > 1 else [str(headline)]
+        click.echo(f"{headline.label}: {', '.join(shown)}")
     click.echo(str(stored.stored_in / "report.html"))
 
 

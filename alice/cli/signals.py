@@ -45,7 +45,7 @@ class StopRequest:
         return self.signal != 0
 
     def begin(self) -> None:
-        """Announce another loop, which is not running yet."""
+        """Reset before the next loop: until it calls, signals interrupt at once."""
         self._running = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:

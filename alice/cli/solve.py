@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from alice.solving import Solution
 
 EPILOG = (
-    f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training side of "
+    f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training split of "
     f"{QUOTES}), hill-climbing (over quadgrams of the first {CLIMBER_TEXTS:,}), subbreaker if it is installed, and "
     "those of plugins; alice-interp plugins lists them."
 )
@@ -61,7 +61,7 @@ def solve(
     model_options = ("ckpt", "layers", "device")
     given = [f"--{name}" for name in model_options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
     if solver is not None and given:
-        raise AliceError(f"--solver {solver} works without a model, so it has no {given[0]}; leave one of them out")
+        raise AliceError(f"{given[0]} is for models and cannot be combined with --solver; leave one of them out")
     if solver is None and files:
         raise AliceError("--plugin adds solvers here; choose one with --solver")
     lines = _lines(text, file)
@@ -103,8 +103,9 @@ def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "
 def _training_texts(count: int) -> list[str]:
     """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
     from alice.plugins.context import RunContext
-    from alice.plugins.sample import LONGEST, open_samples
+    from alice.plugins.sample import open_samples
     from alice.text.alphabet import ENGLISH
+    from alice.text.cleaning import LONGEST
 
     texts = open_samples(QUOTES, [ENGLISH], longest=LONGEST, split="test", count=None, seed=0, corpora={})
     return RunContext(texts=texts[0]).training_texts(count)

@@ -71,7 +71,8 @@ def scaling(out: Path, presets: str, **options: Any) -> None:
     names = _entries(presets, "--presets")
     for name in names:
         if name not in PRESETS:
-            raise AliceError(f"there is no preset {name!r}{nearest(name, PRESETS)}; choose from {', '.join(PRESETS)}")
+            choices = f"; choose from {', '.join(PRESETS)}"
+            raise AliceError(f"there is no preset {name!r}{nearest(name, PRESETS) or choices}")
     members: dict[str, tuple[str, dict[str, Any]]] = {f"size-{name}": (name, {}) for name in names}
     _sweep("scaling", out, names[0], members, options)
 

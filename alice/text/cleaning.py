@@ -20,6 +20,8 @@ from enum import Enum
 from alice.errors import AliceError
 from alice.text.alphabet import ENGLISH, LETTERS, PUNCTUATION, Alphabet
 
+LONGEST = 300
+"""Longest text of the paper, in characters."""
 DASH = "--"
 """How a long dash is written until step 3 puts it between spaces."""
 
@@ -96,7 +98,7 @@ class Cleaner:
     """Symbols that a cleaned text may have."""
     min_length: int = 15
     """Shortest cleaned text to keep, in characters."""
-    max_length: int | None = 300
+    max_length: int | None = LONGEST
     """Longest cleaned text to keep, in characters; None for no limit."""
     _folding: Folding = field(init=False, repr=False, compare=False)
     _foreign: re.Pattern[str] = field(init=False, repr=False, compare=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from alice.errors import AliceError, nearest
 from alice.files import regular_file, user_path
 from alice.text.alphabet import ENGLISH, Alphabet
-from alice.text.cleaning import Cleaner, Reason
+from alice.text.cleaning import LONGEST, Cleaner, Reason
 from alice.text.formats import READERS, Reader, parse_hub_name, read_hub, read_quotes_database
 
 QUOTES = "quotes"
@@ -116,7 +116,7 @@ def open_corpus(
     *,
     alphabet: Alphabet = ENGLISH,
     min_length: int = 15,
-    max_length: int | None = 300,
+    max_length: int | None = LONGEST,
     text_column: str | None = None,
     also: Iterable[str] = (),
 ) -> Corpus:

@@ -1,40 +1,38 @@
-"""Training and test side of a corpus, decided for each text independently.
+"""Training and test split of a corpus, decided for each text independently.
 
-The side is a hash of the letters A-Z only. It depends neither on the order nor on the rest of the corpus, and versions
-of a quotation that differ in punctuation or spacing fall on the same side in every corpus. Duplicates are different:
-only texts that are equal after cleaning, including punctuation, are duplicates.
+The split of a text is a hash of its letters A-Z. It depends neither on the order nor on the rest of the corpus, and
+versions of a quotation that differ in punctuation or spacing are in the same split in every corpus. Duplicates are
+different: only texts that are equal after cleaning, including punctuation, are duplicates.
 """
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Literal
+from typing import Literal, get_args
 
 from alice.errors import AliceError
 from alice.text.alphabet import LETTERS
 
-Side = Literal["train", "test"]
+Split = Literal["test", "train", "all"]
+"""Which texts to read; `all` is both splits."""
 
-TEST_SHARE = 1 / 40
-"""2.5 % of all texts, as in the paper."""
-_TEST_BELOW = 2**64 // 40
+_TEST_BELOW = 2**64 // 40  # 2.5 % of all texts, as in the paper
 _DOMAIN = b"alice-interp spl"  # at most 16 bytes; changing it would move old test texts into training
 _NOT_LETTERS = bytes(set(range(256)) - set(LETTERS.encode()))
 
 
 def letters_of(text: str) -> bytes:
-    """Return the letters A-Z of a text, in capitals, which determine its side."""
+    """Return the letters A-Z of a text, in capitals, which determine its split."""
     return text.upper().encode("ascii", errors="ignore").translate(None, _NOT_LETTERS)
 
 
 def is_test(text: str) -> bool:
-    """Return whether a cleaned text belongs to the test side."""
+    """Return whether a cleaned text belongs to the test split."""
     digest = blake2b(letters_of(text), digest_size=8, person=_DOMAIN).digest()
     return int.from_bytes(digest, "big") < _TEST_BELOW
 
 
-def select(texts: Iterable[str], side: Side) -> Iterator[str]:
-    """Yield the cleaned texts of one side, in their order."""
-    if side not in ("train", "test"):
-        raise AliceError(f"side {side!r} is unknown; choose 'train' or 'test'")
-    wanted = side == "test"
-    return (text for text in texts if is_test(text) == wanted)
+def select(texts: Iterable[str], split: Split) -> Iterator[str]:
+    """Yield the cleaned texts of a split, in their order."""
+    if split not in get_args(Split):
+        raise AliceError(f"there is no split {split!r}; choose 'test', 'train' or 'all'")
+    return (text for text in texts if split == "all" or is_test(text) == (split == "test"))

@@ -80,5 +80,6 @@ def recipe(preset: str) -> Recipe:
 def _find(preset: str) -> Size:
     sizes = CPU_SIZES | PAPER_SIZES
     if preset not in sizes:
-        raise AliceError(f"there is no preset {preset!r}{nearest(preset, sizes)}; choose one of {', '.join(sizes)}")
+        choices = f"; choose one of {', '.join(sizes)}"
+        raise AliceError(f"there is no preset {preset!r}{nearest(preset, sizes) or choices}")
     return sizes[preset]

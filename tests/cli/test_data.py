@@ -58,10 +58,10 @@ def test_a_prepared_file_is_a_source_that_nothing_is_dropped_from(source, tmp_pa
     assert gzip.decompress(once).decode().count("\n") == 100
 
 
-def test_the_two_sides_of_the_split_make_up_the_whole(source, tmp_path):
-    for side in ("train", "test"):
-        run("prepare", source, "--split", side, "--out", tmp_path / f"{side}.txt")
-    train, test = ((tmp_path / f"{side}.txt").read_text().splitlines() for side in ("train", "test"))
+def test_the_two_splits_make_up_the_whole(source, tmp_path):
+    for split in ("train", "test"):
+        run("prepare", source, "--split", split, "--out", tmp_path / f"{split}.txt")
+    train, test = ((tmp_path / f"{split}.txt").read_text().splitlines() for split in ("train", "test"))
     assert sorted(train + test) == sorted(sentence.upper() for sentence in SENTENCES)
     assert all(map(is_test, test))
     assert not any(map(is_test, train))

@@ -59,9 +59,9 @@ def test_without_options_segments_are_as_long_as_in_the_paper(folder, tmp_path):
     assert all(256 <= len(text) < 266 for text, _ in rows)
 
 
-def test_the_file_is_a_corpus_whose_test_side_was_the_test_side(folder, tmp_path):
-    for side in ("all", "train", "test"):
-        run(folder, "--segments", 30, "--split", side, "--out", tmp_path / f"{side}.csv")
+def test_the_test_split_of_the_file_is_the_one_of_its_segments(folder, tmp_path):
+    for split in ("all", "train", "test"):
+        run(folder, "--segments", 30, "--split", split, "--out", tmp_path / f"{split}.csv")
     whole = [text for text, _ in rows_of(tmp_path / "all.csv")[1:]]
     corpus = open_corpus(str(tmp_path / "all.csv"))
     assert list(corpus) == whole

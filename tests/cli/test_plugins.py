@@ -52,7 +52,7 @@ def test_errors_are_shown_below_the_table_without_markup(alone):
 
 def test_the_file_that_is_run_is_named_on_stderr(alone):
     write_plugin(alone / "good.py")
-    assert plugins("--plugin", "good.py").stderr == "running the code in good.py, as --plugin asks\n"
+    assert plugins("--plugin", "good.py").stderr == "loading plugin good.py (this runs its code)\n"
 
 
 def test_a_new_project_passes_its_own_tests_and_loads(alone, pytester, monkeypatch):

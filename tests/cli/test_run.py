@@ -76,13 +76,13 @@ def test_a_built_in_analysis_runs_and_says_where_its_report_is(place):
 
 def test_two_checkpoints_are_two_curves(place):
     result = run("early-exit", *DATA, "--ckpt", "other", "--samples", "5", "--examples", "0")
-    assert document(result)["provenance"]["checkpoint"]["name"] == "model, other"
+    assert document(result)["provenance"]["checkpoints"][1]["name"] == "other"
 
 
 def test_a_plugin_file_gives_its_analysis_and_is_announced(place):
     result = run("count", *DATA, "--plugin", "mine.py", "--samples", "3")
     assert "texts: 3" in result.stdout
-    assert result.stderr == "running the code in mine.py, as --plugin asks\n"
+    assert result.stderr == "loading plugin mine.py (this runs its code)\n"
     provenance = document(result)["provenance"]
     assert provenance["plugin"] == {"name": "mine", "version": "none", "origin": "file", "where": "mine.py"}
 
@@ -105,7 +105,11 @@ def test_an_unknown_analysis_is_answered_with_the_nearest(place):
 WRONG = [
     (["early-exit", "--samples", "many"], 2, "Invalid value for '--samples': 'many' is not a valid integer."),
     (["early-exit", "--samples", "0"], 1, "samples=0 leaves no text"),
-    (["early-exit"], 1, "early-exit needs a checkpoint (--ckpt)"),
+    (
+        ["early-exit"],
+        1,
+        "a checkpoint folder or a hub id; give it with --ckpt",
+    ),
     (["count", "--plugin", "mine.py", "--ckpt", "a", "--ckpt", "b"], 1, "reads one checkpoint, not 2"),
     (["all", "--ckpt", "a", "--ckpt", "b"], 1, "run all takes one checkpoint, not 2"),
     (["all"], 1, "run all takes one checkpoint, not 0"),
@@ -151,14 +155,29 @@ def test_the_help_of_an_analysis_shows_its_options_and_whose_it_is(place):
     assert "From the plugin mine (mine.py)." in shown
 
 
-def test_a_broken_plugin_is_reported_and_the_command_goes_on(place):
+def test_a_broken_plugin_of_the_folder_is_reported_and_the_command_goes_on(place, monkeypatch):
+    folder = place / "plugins"
+    folder.mkdir()
+    write_plugin(folder / "broken.py", source="1 / 0")
+    monkeypatch.setenv("ALICE_INTERP_PLUGINS", str(folder))
+    monkeypatch.delenv("ALICE_INTERP_LOAD_PLUGINS")
+    result = run("count", "--plugin", "mine.py", *DATA)
+    assert f"plugin broken ({folder / 'broken.py'}) did not load: ZeroDivisionError: division" in result.stderr
+
+
+@pytest.mark.parametrize(("file", "reason"), [("gone.py", "there is no file gone.py"), ("broken.py", "ZeroDivision")])
+@pytest.mark.parametrize("command", [["early-exit", "--ckpt", "model"], ["all", "--ckpt", "model"], ["--help"]])
+def test_a_file_given_as_a_plugin_that_does_not_load_stops_the_command(place, file, reason, command):
     write_plugin(place / "broken.py", source="1 / 0")
-    result = run("count", "--plugin", "broken.py", "--plugin", "mine.py", *DATA)
-    assert "plugin broken (broken.py) did not load: ZeroDivisionError: division by zero" in result.stderr
+    result = run("--plugin", file, *command, code=1)
+    assert result.stderr.splitlines()[-1].startswith(f"alice-interp: error: plugin {file} did not load: {reason}")
+    assert not (place / "runs").exists()
 
 
-def test_a_plugin_file_that_is_not_there_is_reported(place):
-    assert "did not load: there is no file gone.py" in run("count", "--plugin", "gone.py", code=2).stderr
+def test_with_several_models_the_headline_of_each_is_printed(place):
+    models = ("--ckpt", "model", "--ckpt", "other", "--data", "texts.txt", "--split", "all")
+    line, _ = run("early-exit", *models, "--samples", "5").stdout.splitlines()
+    assert re.fullmatch(r"symbol error rate: model [\d.]+ ± [\d.]+ %, other [\d.]+ ± [\d.]+ %", line)
 
 
 def test_a_failing_analysis_is_one_line_and_exit_code_1(place):
@@ -233,15 +252,15 @@ def test_an_analysis_without_a_model_needs_none_and_takes_none(place):
     (place / "mine.py").write_text(source.replace('name = "count"', 'name = "count"; checkpoints = "none"'))
     result = run("count", "--plugin", "mine.py")
     assert Path(result.stdout.splitlines()[-1]).parent.name.startswith("count-2")
-    assert document(result)["provenance"]["checkpoint"] is None
+    assert document(result)["provenance"]["checkpoints"] == []
     assert "reads no checkpoint" in run("count", "--plugin", "mine.py", "--ckpt", "model", code=1).stderr
 
 
 def test_what_an_analysis_needs_must_be_given(place):
     source = (place / "mine.py").read_text().replace('name = "count"', 'name = "count"; needs = ("word",)')
     (place / "mine.py").write_text(source)
-    told = run("count", "--plugin", "mine.py", *DATA, code=1).stderr.splitlines()[-1]
-    assert told == "alice-interp: error: count needs --word; see: alice-interp run count --help"
+    message = run("count", "--plugin", "mine.py", *DATA, code=1).stderr.splitlines()[-1]
+    assert message == "alice-interp: error: count needs --word; see: alice-interp run count --help"
     assert "texts: 5" in run("count", "--plugin", "mine.py", *DATA, "--word", "x").stdout
 
 
@@ -259,10 +278,10 @@ def test_a_corpus_of_a_plugin_is_read_by_its_name(place):
     files = ("--plugin", "corpus.py", "--plugin", "mine.py")
     result = run("count", *files, "--ckpt", "model", "--data", "mine", "--split", "all")
     assert "texts: 2" in result.stdout
-    assert document(result)["provenance"]["data"]["source"] == "mine"
+    assert document(result)["provenance"]["data"][0]["source"] == "mine"
 
 
 def test_a_small_corpus_without_test_texts_says_what_to_do(place):
     (place / "one.txt").write_text("A single sentence, all alone.\n")
     result = run("early-exit", "--ckpt", "model", "--data", "one.txt", code=1)
-    assert "--split all takes every text" in result.stderr
+    assert "is in the test split; the split 'all' has every text" in result.stderr

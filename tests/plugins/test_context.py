@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from workbench import save_checkpoint, save_texts
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
-from alice.reports.result import model_slug
+from alice.reports.names import model_slug
 from alice.text.alphabet import LETTERS
 from alice.text.batches import text_keys
 from alice.text.cipher import key_pool
+from alice.text.corpus import open_corpus
 from alice.text.split import is_test
 
 
@@ -52,13 +54,16 @@ def test_the_key_of_a_text_does_not_depend_on_the_others(tiny_alice):
     assert every[0] != key_pool(1, ctx.seed)[0].tolist()  # nor is it in the key pool of a training with this seed
 
 
-def test_only_the_test_split_is_read_by_default(tiny_alice):
-    texts = tiny_texts(400)
+@pytest.mark.parametrize("kind", [str, Path, list])
+def test_by_default_a_corpus_is_read_in_its_test_split_and_a_list_in_full(tiny_alice, tmp_path, kind):
+    file = save_texts(tmp_path / "texts.txt", 400)
+    texts = list(open_corpus(str(file)))
     held_out = [text for text in texts if is_test(text)]
     assert 1 <= len(held_out) < 40
-    ctx = RunContext.open(tiny_alice, data=texts)
+    ctx = RunContext.open(tiny_alice, data=texts if kind is list else kind(file))
     plain = {tiny_alice.alphabet.decode(row.numpy()) for batch in ctx.batches for row in batch.plain_ids}
-    assert plain == set(held_out)
+    assert plain == set(texts if kind is list else held_out)
+    assert ctx.texts.split == ("all" if kind is list else "test")
 
 
 def test_a_sample_is_the_first_texts_and_never_grows(tiny_alice):
@@ -101,8 +106,10 @@ def test_a_source_that_fails_in_the_middle_does_not_seem_to_end_there(tiny_alice
 def test_texts_that_the_model_cannot_read_are_left_out_and_having_none_is_an_error(tiny_alice):
     ctx = RunContext.open(tiny_alice, data=["A" * 400, "SHORT"], split="all")
     assert len(ciphertexts(ctx)) == 1
-    with pytest.raises(AliceError, match="no text that this model can read in its test split; --split all"):
-        _ = RunContext.open(tiny_alice, data=[], split="test").batches
+    with pytest.raises(AliceError, match="can read is in the test split; the split 'all' has every text"):
+        _ = RunContext.open(tiny_alice, data=["A"], split="test").batches
+    with pytest.raises(AliceError, match="no text of the given list that this model can read was found"):
+        _ = RunContext.open(tiny_alice, data=["A" * 400]).batches
 
 
 def test_names_of_models_are_distinct_also_in_the_keys_of_a_result(tiny_alice, tmp_path):

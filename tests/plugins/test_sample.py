@@ -18,7 +18,7 @@ def plaintexts(ctx):
 def test_training_texts_are_the_first_of_the_training_split(tiny_alice, tmp_path, as_file):
     texts = tiny_texts(300)
     data = str(save_texts(tmp_path / "texts.txt", 300)) if as_file else texts
-    ctx = RunContext.open(tiny_alice, data=data)
+    ctx = RunContext.open(tiny_alice, data=data, split="test")
     learnt = ctx.sample(2).training_texts(200)
     cleaned = list(open_corpus(data)) if as_file else texts
     assert learnt == [text for text in cleaned if not is_test(text)][:200]
@@ -46,16 +46,16 @@ def test_training_texts_exclude_other_versions_of_those_of_the_context(tiny_alic
 
 
 def test_provenance_records_how_many_training_texts_were_read(tiny_alice):
-    ctx = RunContext.open(tiny_alice, data=tiny_texts(300)).sample(2)
+    ctx = RunContext.open(tiny_alice, data=tiny_texts(300), split="test").sample(2)
     assert ctx.batches
     alone = ctx.texts.provenance()
-    assert "training texts" not in alone
+    assert "training_texts" not in alone
     ctx.training_texts(7)
     both = ctx.texts.provenance()
-    assert both["training texts"] == 7
+    assert both["training_texts"] == 7
     assert {name: both[name] for name in alone} == alone
     ctx.training_texts(9)
-    assert ctx.texts.provenance()["training sha256"] != both["training sha256"]
+    assert ctx.texts.provenance()["training_sha256"] != both["training_sha256"]
 
 
 def test_joined_texts_are_cut_to_one_length_and_the_originals_count_as_read(tiny_alice):

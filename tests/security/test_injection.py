@@ -162,4 +162,4 @@ def test_loading_a_file_is_announced_before_its_code_runs(tmp_path):
     (tmp_path / "mine.py").write_text("import sys\nprint('I ran', file=sys.stderr)\n")
     done = CliRunner().invoke(main, ["plugins", "--plugin", str(tmp_path / "mine.py")])
     text = done.stderr
-    assert text.index(f"running the code in {tmp_path / 'mine.py'}") < text.index("I ran")
+    assert text.index(f"loading plugin {tmp_path / 'mine.py'}") < text.index("I ran")

@@ -31,7 +31,7 @@ KNOWN_TESTS = [
 ]
 
 
-def test_the_side_of_known_texts_never_changes():
+def test_the_split_of_known_texts_never_changes():
     assert [text for text in NUMBERED[:200] if is_test(text)] == KNOWN_TESTS
 
 
@@ -40,7 +40,7 @@ def test_one_text_in_forty_is_a_test_text():
 
 
 @given(st.text(alphabet=ENGLISH.symbols), st.text(alphabet=" .,!?-;:'\""))
-def test_punctuation_and_spacing_do_not_change_the_side(text, noise):
+def test_punctuation_and_spacing_do_not_change_the_split(text, noise):
     letters = re.sub("[^A-Z]", "", text)
     assert is_test(text) == is_test(letters) == is_test(noise.join(letters)) == is_test(noise + text)
 
@@ -49,11 +49,12 @@ def test_capitals_do_not_matter():
     assert [is_test(text.lower()) for text in NUMBERED] == [is_test(text) for text in NUMBERED]
 
 
-def test_the_two_sides_share_nothing_and_make_up_the_whole_in_order():
+def test_the_two_splits_share_nothing_and_make_up_the_whole_in_order():
     train, test = list(select(NUMBERED, "train")), list(select(NUMBERED, "test"))
     assert not set(train) & set(test)
     assert sorted(train + test) == sorted(NUMBERED)
     assert train == [text for text in NUMBERED if not is_test(text)]
+    assert list(select(NUMBERED, "all")) == NUMBERED
 
 
 def test_selecting_streams():
@@ -64,18 +65,18 @@ def test_selecting_streams():
     assert is_test(next(select(endless(), "test")))
 
 
-def test_an_unknown_side_is_an_error():
-    with pytest.raises(AliceError, match="'validation' is unknown"):
+def test_an_unknown_split_is_an_error():
+    with pytest.raises(AliceError, match="no split 'validation'; choose 'test', 'train' or 'all'"):
         select([], "validation")
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not (LONG and QUOTES500K.is_file()), reason="needs ALICE_LONG=1 and quotes500k.csv.gz")
 def test_no_test_text_of_one_quote_corpus_is_a_training_text_of_the_other():
-    sides = {}
+    splits = {}
     for source in ("quotes", str(QUOTES500K)):
         texts = list(open_corpus(source))
-        sides[source] = [{re.sub("[^A-Z]", "", text) for text in select(texts, side)} for side in ("train", "test")]
-    (train, test), (other_train, other_test) = sides.values()
+        splits[source] = [{re.sub("[^A-Z]", "", text) for text in select(texts, one)} for one in ("train", "test")]
+    (train, test), (other_train, other_test) = splits.values()
     assert len((train | test) & (other_train | other_test)) > 100_000  # they do overlap
     assert not (train | other_train) & (test | other_test)

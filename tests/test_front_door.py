@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from workbench import save_checkpoint, save_texts, write_plugin
 
 import alice
+from alice import front_door
 from alice.cli import main
 from alice.errors import AliceError
 from alice.front_door import build_analysis
@@ -80,6 +81,27 @@ def test_one_text_gives_a_solution_and_a_list_gives_a_list(place):
     assert (unsolved.key, unsolved.layers) == ({}, [])
 
 
+@pytest.mark.parametrize("texts", [5, None, [CIPHERTEXT, 5], Path("texts.txt")])
+def test_something_other_than_texts_is_refused_in_one_sentence(texts):
+    with pytest.raises(AliceError, match="is not a text to solve; give a string or a list of strings"):
+        alice.solve(texts, model="model")
+
+
+def test_solving_again_keeps_the_model_until_its_files_change(place, tmp_path, monkeypatch):
+    folder = save_checkpoint(tmp_path / "mine")
+    loads, load = [], front_door.load
+    monkeypatch.setattr(front_door, "load", lambda *args, **options: loads.append(args) or load(*args, **options))
+    answers = {alice.solve(CIPHERTEXT, model=folder).plaintext for _ in range(3)}
+    assert (len(loads), len(answers)) == (1, 1)
+    save_checkpoint(folder, "bijective")
+    alice.solve(CIPHERTEXT, model=folder)
+    assert len(loads) == 2
+
+
+def test_a_list_of_texts_is_read_in_full(place):
+    assert alice.run("early-exit", place / "model", data=["ONE TEXT", "ANOTHER"]).metric("texts").value == 2
+
+
 def test_a_report_has_metrics_tables_and_figures_by_name(found, monkeypatch):
     monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")  # as in a notebook
     assert found.metric("ser", model="model").unit == "%"
@@ -98,7 +120,7 @@ def test_a_saved_report_is_what_the_command_line_writes(found, tmp_path):
     written = read_report(Path(result.stdout.splitlines()[-1]).parent)
     assert written.metrics == stored.metrics
     assert written.provenance["options"] == stored.provenance["options"]
-    assert written.provenance["checkpoint"] == stored.provenance["checkpoint"]
+    assert written.provenance["checkpoints"] == stored.provenance["checkpoints"]
     assert written.provenance["plugin"] == stored.provenance["plugin"]
     assert {path.name for path in written.folder.iterdir()} == {path.name for path in stored.folder.iterdir()}
 
@@ -136,18 +158,21 @@ def test_an_analysis_of_ones_own_runs_without_being_a_plugin():
     ("arguments", "options", "complaint"),
     [
         (["erly-exit", "model"], {}, "there is no analysis 'erly-exit'; did you mean 'early-exit'"),
-        (["early-exit"], {}, "early-exit needs a checkpoint"),
+        (["early-exit"], {}, "early-exit needs a checkpoint: a bundled model, a checkpoint folder or a hub id$"),
         (["scaling", "model"], {}, "scaling reads no checkpoint"),
         (["early-exit", "model"], {"sample": 3}, "early-exit has no option 'sample'; did you mean 'samples'"),
-        (["early-exit", "model"], {"samples": "many"}, "early-exit cannot take samples='many'"),
+        (["early-exit", "model"], {"samples": "many"}, "early-exit cannot take samples='many'; its type is int"),
+        (["early-exit", "model"], {"encrypt": True}, "there is nothing to encrypt; give text with encrypt"),
+        (["scaling"], {}, "scaling needs trainings; make some with: alice-interp sweep"),
+        (["early-exit", "model"], {"split": "tst"}, "there is no split 'tst'; choose 'test', 'train' or 'all'"),
         (["early-exit", "model"], {"samples": 0}, "samples=0"),
         (["early-exit", "nowhere"], {}, "there is no checkpoint 'nowhere'"),
         (["early-exit", "model"], {"device": "nowhere"}, "cannot compute on the device"),
     ],
 )
-def test_a_wrong_argument_is_one_sentence(arguments, options, complaint):
+def test_a_wrong_argument_is_one_sentence_about_arguments(arguments, options, complaint):
     with pytest.raises(AliceError, match=complaint):
-        alice.run(*arguments, data="texts.txt", split="all", **options)
+        alice.run(*arguments, **{"data": "texts.txt", "split": "all"} | options)
 
 
 @dataclass(frozen=True)
