@@ -82,7 +82,7 @@ def box_of(module: str) -> str | None:
     room = room_of(module)
     if room in INNER_ROOMS:
         return "alice"
-    return room if room in {*LINKED, "alice.cli"} else None
+    return next((box for box in (*LINKED, "alice.cli") if room == box or room.startswith(f"{box}.")), None)
 
 
 def reachable(start: str, arrows: set[tuple[str, str]]) -> set[str]:
