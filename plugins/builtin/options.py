@@ -2,9 +2,12 @@
 
 from collections.abc import Collection
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from alice.errors import AliceError
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
 
 
 def trainings_field(sweep: str) -> Any:
@@ -18,10 +21,25 @@ def trainings_field(sweep: str) -> Any:
     )
 
 
+def check_minimum(options: object, **least: float) -> None:
+    """Raise if an option is below its minimum; an option that is None was not given."""
+    for name, minimum in least.items():
+        value = getattr(options, name)
+        if value is not None and not value >= minimum:  # NaN is not
+            raise AliceError(f"{name}={value} is too small; give {minimum} or more")
+
+
 def check_samples(samples: int) -> None:
     """Raise unless there is at least one text to measure."""
     if samples < 1:
         raise AliceError(f"samples={samples} leaves no text to measure on; give 1 or more")
+
+
+def check_length(ctx: "RunContext", length: int) -> None:
+    """Raise if a model cannot read texts of this length."""
+    for one in ctx.each:
+        if length > (longest := one.model.config.n_ctx):
+            raise AliceError(f"{one.checkpoint} reads at most {longest} characters; give a --length up to that")
 
 
 def check_example_options(samples: int, text: str, encrypt: bool, examples: Collection[int]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from alice.errors import one_line
 from alice.plugins.reproduce.claims import CLAIMS, PaperClaim, decide, link, untested
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.items import ITEMS, PaperItem, fill
@@ -45,7 +46,7 @@ def _or_else(make: Callable[[], T], instead: Callable[[str], T], failed: list[st
     try:
         return make()
     except Exception as error:
-        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        problem = one_line(error)
         failed.append(f"{what} ({problem})")
         return instead(problem)
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from alice.metrics import LENGTH_BINS, SHORT
 from alice.plugins import paper
-from alice.plugins.builtin.key_recovery.measure import COLUMNS
 from alice.plugins.builtin.ngram.measure import PROBES, READERS, Reader
 from alice.plugins.reproduce import verdicts
 from alice.plugins.reproduce.findings import Finding, Findings, Model
@@ -101,9 +100,9 @@ def consistent(found: Finding, seed: int) -> Checks:
         yield check("consistent", [model], measure, verdicts.judge_always(wrong, texts))
 
 
-def _exceptions(found: Finding, model: Model, column: str) -> tuple[int, int]:
+def _exceptions(found: Finding, model: Model, name: str) -> tuple[int, int]:
     """Return the number of texts whose key lacks a property, and of all texts."""
-    has = found.array("keys", model)[COLUMNS.index(column)] == 1
+    has = found.array(name, model)
     return int((~has).sum()), len(has)
 
 
@@ -140,9 +139,9 @@ def pools(found: Finding, seed: int) -> Checks:
         yield check(name, (), measure, verdict, subject=subject)
 
 
-def pool_name(pool: int | str) -> str:
-    """Return the size of a pool as readers write it."""
-    return f"{pool:,}" if isinstance(pool, int) else pool
+def pool_name(pool: int | None) -> str:
+    """Return the size of a pool in words; None is an unlimited pool."""
+    return "all" if pool is None else f"{pool:,}"
 
 
 def compute(found: Finding, seed: int) -> Checks:

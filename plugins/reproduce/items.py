@@ -46,12 +46,12 @@ def error_counts(found: Finding) -> Rows:
 def means(found: Finding) -> Rows:
     """Table 2: mean error of short and long texts, of the models and of the solver that the paper names too."""
     for model in found.models:
-        (row,) = found.rows("short-and-long", solver=model.name, kind="model", source="measured")
+        (row,) = found.rows("short-and-long", model=model.name, kind="model", source="measured")
         yield from _parts(model.name, row, [str(mean) for mean in paper.MEAN_SER.get(model.variant, ("", ""))])
     for row in found.rows("short-and-long", kind="solver", source="measured-first"):
-        if row["solver"] in BEAM:
+        if row["model"] in BEAM:
             printed = [f"{mean} ({paper.NUHN}, its own texts)" for mean in paper.OTHER_SOLVERS[paper.NUHN]]
-            yield from _parts(f"{row['solver']}, first {row['texts']} texts", row, printed)
+            yield from _parts(f"{row['model']}, first {row['texts']} texts", row, printed)
 
 
 def _parts(what: str, row: dict[str, Any], printed: Sequence[str]) -> Rows:
@@ -147,7 +147,7 @@ def borg(found: Finding) -> Rows:
     for source, ending in (("measured", ""), ("measured-vote", ", vote")):
         for row in found.rows("solvers", source=source):
             spread = f" ({row['lowest']:.2f}-{row['highest']:.2f})" if row["lowest"] is not None else ""
-            yield Row(f"{row['solver']}{ending}, SER, %", printed, f"{row['ser']:.2f}{spread}")
+            yield Row(f"{row['model']}{ending}, SER, %", printed, f"{row['ser']:.2f}{spread}")
 
 
 BORG_METRICS = {

@@ -16,9 +16,9 @@ from alice.plugins.builtin.attention.statistics import STATISTICS, head_statisti
 from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import GIVEN, text_batch
 from alice.plugins.context import RunContext
-from alice.plugins.sample import LONGEST
 from alice.statistics import Floats
 from alice.text.batches import Batch
+from alice.text.cleaning import LONGEST
 
 Floats32 = NDArray[np.float32]
 PATTERNS = "blocks.*.attn.hook_pattern"

@@ -18,6 +18,13 @@ NUMBERING = "L0H3 is head 3 of block 0 (blocks.0)."
 UNITS = {"entropy": "bits", "distance": "characters"}
 UNIFORM = "uniform attention"
 """What the tables have in the column `kind` for the baseline."""
+SHARE_LABELS = {
+    "self": "itself",
+    "same symbol": "the same symbol",
+    "neighbours": "neighbours",
+    "same word": "the same word",
+    "word boundaries": "word boundaries",
+}
 COLUMNS = [name.replace(" ", "_") for name in STATISTICS]
 CAVEATS = (
     "Where a head looks says neither what it does with what it finds there nor whether the answer depends on it; the "
@@ -56,7 +63,11 @@ def report(heads: Measured, maps: TextMaps, chosen: Sequence[int] | None, *, rng
         summary=_summary(heads),
         caveats=CAVEATS,
         metrics=_metrics(heads),
-        tables={"kinds": _kinds_table(heads), "heads": _heads_table(heads, estimates)},
+        tables={
+            "kinds": _kinds_table(heads),
+            "extremes": _extremes_table(heads),
+            "heads": _heads_table(heads, estimates),
+        },
         figures={model_key(name, heads.model): figure for name, figure in figures.items()},
         arrays={model_key(name, heads.model): array for name, array in arrays.items()},
     )
@@ -80,10 +91,23 @@ def _metrics(heads: Measured) -> list[Metric]:
         Metric("silhouette", heads.silhouette, model=model),
     ]
     for name in SHARES:
-        values = means[:, STATISTICS.index(name)]
-        label = f"most {name} ({heads.label(int(np.argmax(values)))})"
-        metrics.append(Metric(f"most-{name.replace(' ', '-')}", float(values.max()), model=model, label=label))
+        largest, label = float(means[:, STATISTICS.index(name)].max()), f"largest share on {SHARE_LABELS[name]}"
+        metrics.append(Metric(f"most-{name.replace(' ', '-')}", largest, model=model, label=label))
     return [*metrics, Metric("texts", len(heads.values))]
+
+
+def _extremes_table(heads: Measured) -> Table:
+    """Return the heads with the smallest and the largest mean of each statistic."""
+    rows = [
+        (heads.model, name, end, *heads.place(int(place)), float(means[place]), float(uniform))
+        for name, means, uniform in zip(STATISTICS, heads.means.T, heads.uniform_means, strict=True)
+        for end, place in (("smallest", means.argmin()), ("largest", means.argmax()))
+    ]
+    caption = (
+        "The heads with the smallest and the largest mean of each statistic, next to uniform attention. Entropy is in "
+        "bits, distance in characters, the rest are shares of the attention. Blocks and heads count from 0."
+    )
+    return Table(("model", "statistic", "extreme", "block", "head", "mean", "uniform"), rows, caption)
 
 
 def _kinds_table(heads: Measured) -> Table:

@@ -1,4 +1,4 @@
-"""Where a head looks, in seven numbers per text, and what uniform attention would score.
+"""Seven statistics of an attention pattern, and their values under uniform attention.
 
 Queries are the letters of the text, since these are what the model solves; keys are all its characters. A word is a run
 of letters, with apostrophes between letters; every other character is a word boundary. The query's own position counts
@@ -17,7 +17,7 @@ APOSTROPHE = "'"
 
 
 def key_weights(cipher_ids: Tensor, mask: Tensor, alphabet: Alphabet) -> Tensor:
-    """Return what a unit of attention adds to each statistic of its text, (batch, statistic, query, key).
+    """Return the weight of each (query, key) pair in each statistic, (batch, statistic, query, key).
 
     Ids and mask are (batch, pos). All queries have the same weight, and the weights sum to one; padding has none. The
     first plane is for the entropy and holds the weight of the query only. A text without letters is NaN throughout.

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from alice.errors import AliceError
 from alice.plugins import paper
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.options import check_length, check_minimum
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ class Borg:
     )
 
     def __post_init__(self) -> None:
-        if self.relabellings < 2:
-            raise AliceError(f"relabellings={self.relabellings} leaves nothing to compare; give 2 or more")
-        if self.length < 1:
-            raise AliceError(f"length={self.length} leaves no text to read; give 1 or more")
+        check_minimum(self, relabellings=2, length=1)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Read the transcription and decipher it with each model."""
@@ -64,9 +61,7 @@ class Borg:
         from alice.plugins.builtin.borg.report import report
 
         check_needs(self)
-        for one in ctx.each:
-            if self.length > (longest := one.model.config.n_ctx):
-                raise AliceError(f"{one.checkpoint} reads at most {longest} characters; give a --length up to that")
+        check_length(ctx, self.length)
         page = open_page(Path(self.file or ""), self.plain, style=self.symbols, ignored=self.ignore, length=self.length)
         return report(page, [decipher(one, page, count=self.relabellings) for one in ctx.each])
 

@@ -40,7 +40,7 @@ class Page:
 
     @cached_property
     def repeated(self) -> int:
-        """Number of characters at the start of the last passage that earlier passages contain, too."""
+        """Length of the overlap between the last two passages."""
         letters = sum(map(_letters, self.passages)) - _letters(self.whole)
         ends = np.cumsum([len(word) for word in self.passages[-1].words])
         spaces = int(np.searchsorted(ends, letters))  # between repeated words; the one after them is not repeated

@@ -124,17 +124,19 @@ def _solver_table(deciphered: Sequence[Deciphered]) -> Table:
     rows: list[tuple[Any, ...]] = []
     for found in deciphered:
         if found.errors is not None:
-            rows.append((found.model, "measured", len(found.errors), *_spread_cells(found.errors)))
-            rows.append((found.model, "measured-vote", None, found.vote_error, None, None, None))
+            rows.append((found.model, "model", "measured", len(found.errors), *_spread_cells(found.errors)))
+            rows.append((found.model, "model", "measured-vote", None, found.vote_error, None, None, None))
     for solver, error in paper.BORG_MEAN_SER.items():
         ours = solver == paper.BORG_ALICE
         spread = (None, paper.BORG_LOWEST, paper.BORG_HIGHEST) if ours else (None, None, None)
-        rows.append((solver, "paper", paper.BORG_RELABELLINGS if ours else None, error, *spread))
+        kind, count = ("model", paper.BORG_RELABELLINGS) if ours else ("solver", None)
+        rows.append((solver, kind, "paper", count, error, *spread))
     caption = (
         "Symbol error rate of the whole text: mean, standard deviation (SD), lowest and highest over random "
         "relabellings of the symbols. Source: measured, the vote of all relabellings, or the paper, on other pages."
     )
-    return Table(("solver", "source", "relabellings", *SPREAD_LABELS), rows, caption, SPREAD_LABELS)
+    labels = {"model": "model or solver", **SPREAD_LABELS}
+    return Table(("model", "kind", "source", "relabellings", *SPREAD_LABELS), rows, caption, labels)
 
 
 def _error_figure(errors: dict[str, Floats]) -> Figure:

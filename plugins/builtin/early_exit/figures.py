@@ -15,12 +15,17 @@ from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Ints
 from alice.text.alphabet import LETTERS
 
-COLUMNS = 48
-"""Characters in a line of the text figure."""
+COLUMNS = 36
+"""Characters in a line of the text figure; more would overlap on a phone."""
 CELL = 26
 """Height of a line in pixels."""
-STATES = ("unchanged", "changed", "wrong", "changed and wrong")
-STATE_COLORS = ("rgba(0,0,0,0)", "rgba(240,190,40,0.55)", "rgba(217,96,26,0.22)", "rgba(217,96,26,0.6)")
+STATES = {
+    "unchanged": "rgba(0,0,0,0)",
+    "changed": "rgba(240,190,40,0.55)",
+    "wrong": "rgba(217,96,26,0.22)",
+    "changed and wrong": "rgba(217,96,26,0.6)",
+}
+"""States of a character and their colours; the first is not in the legend."""
 UNCHANGED, CHANGED = "#111111", "#189b74"
 
 
@@ -47,7 +52,7 @@ def text_figure(found: Measured, trace: Trace) -> Figure:
     before = np.concatenate([trace.cipher_ids[None], trace.texts[:-1]])
     changed = trace.texts != before
     wrong = np.zeros_like(changed) if trace.plain_ids is None else trace.texts != trace.plain_ids
-    states = changed + 2 * wrong  # (exit, pos): an index into STATES
+    states = changed + 2 * wrong  # (layer, pos): an index into STATES
     steps = {str(layer): _page_of_text(trace, trace.texts[layer], states[layer]) for layer in range(len(states))}
     known = "" if trace.plain_ids is None else "; orange: wrong"
     caption = f"{found.model}, {trace.title}: the answer after each layer. Yellow: changed at this layer{known}."
@@ -81,24 +86,44 @@ def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
         text[row, : line.stop - line.start] = symbols[ids[line]]
         values[row, : line.stop - line.start] = states[line]
     # Each state takes a quarter of the scale, so that colours do not blend.
-    scale = [[(state + end) / 4, STATE_COLORS[state]] for state in range(4) for end in (0, 1)]
-    bar = {"tickvals": [0, 1, 2, 3], "ticktext": list(STATES), "len": 1.0, "lenmode": "fraction"}
+    scale = [[(state + end) / 4, color] for state, color in enumerate(STATES.values()) for end in (0, 1)]
     cells = go.Heatmap(
         z=values,
         text=text,
         texttemplate="%{text}",
-        textfont={"family": "ui-monospace, Menlo, Consolas, monospace", "size": 14},
+        textfont={"family": "ui-monospace, Menlo, Consolas, monospace", "size": 13},
         zmin=-0.5,
         zmax=3.5,
         colorscale=scale,
-        colorbar=bar,
+        showscale=False,
         hovertemplate="%{text}<extra></extra>",
     )
     axis = {"visible": False, "fixedrange": True}
-    shown = max(len(lines), 4)  # room for the names of the states next to a short text
-    down = {**axis, "range": [shown - 0.5, -0.5]}
-    layout = {"template": template(), "height": 90 + CELL * shown, "xaxis": axis, "yaxis": down}
-    return go.Figure([cells], layout)
+    layout = {
+        "template": template(),
+        "height": 100 + CELL * len(lines),
+        "margin": {"l": 8, "r": 8},
+        "showlegend": True,
+        "xaxis": {**axis, "range": [-0.5, COLUMNS - 0.5]},
+        "yaxis": {**axis, "range": [len(lines) - 0.5, -0.5]},
+    }
+    return go.Figure([cells, *_legend(known=trace.plain_ids is not None)], layout)
+
+
+def _legend(*, known: bool) -> list[go.Scatter]:
+    """Return traces without points, whose markers are the legend; only `changed` if the plaintext is not known."""
+    shown = list(STATES.items())[1:] if known else list(STATES.items())[1:2]
+    return [
+        go.Scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            marker={"symbol": "square", "size": 12, "color": color},
+            name=state,
+            hoverinfo="skip",
+        )
+        for state, color in shown
+    ]
 
 
 def _lines(text: str) -> list[slice]:

@@ -45,6 +45,7 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
         tables={
             "error-by-layer": _error_table(rates),
             "settling": _settling_table(measured),
+            "ciphertexts": _ciphertext_table(measured),
             "texts": _text_table(measured),
         },
         figures=figures,
@@ -53,8 +54,8 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
 
 
 def _error_rates(errors: Floats, rng: np.random.Generator) -> Floats:
-    """Return the mean error in percent after each layer, and its standard error, (2, exit)."""
-    estimates = [bayesian_bootstrap(errors[:, exit_], rng) for exit_ in range(errors.shape[1])]
+    """Return the mean error in percent after each layer, and its standard error, (2, layer)."""
+    estimates = [bayesian_bootstrap(of_layer, rng) for of_layer in errors.T]
     return 100 * np.array([[found.mean for found in estimates], [found.error for found in estimates]])
 
 
@@ -66,7 +67,7 @@ def _summary(texts: int, rates: Mapping[str, Floats]) -> str:
     ]
     return (
         f"The residual stream after every layer is decoded with the model's own head, over {texts:,} texts. "
-        f"{' '.join(models)} The exit after the last layer was checked to equal the model's own answer."
+        f"{' '.join(models)} The answer at the last layer was checked to equal the model's own."
     )
 
 
@@ -85,8 +86,8 @@ def _error_figure(rates: Mapping[str, Floats]) -> Figure:
     means = {model: mean for model, (mean, _) in rates.items()}
     errors = {model: error for model, (_, error) in rates.items()}
     caption = (
-        "Mean symbol error rate of the exit after each layer. Layer 0 is the embedding, layer 1 comes after the first "
-        "block (blocks.0). Band: one standard error."
+        "Mean symbol error rate of the answer after each layer. Layer 0 is the embedding, layer 1 comes after the "
+        "first block (blocks.0). Band: one standard error."
     )
     return Figure(layer_curve(means, errors=errors, y_title="SER, %"), caption)
 
@@ -98,7 +99,7 @@ def _error_table(rates: Mapping[str, Floats]) -> Table:
         for layer, (mean, error) in enumerate(estimates.T)
     ]
     columns = ("model", "layer", "ser", "ser_error")
-    return Table(columns, rows, "Symbol error rate of the exit after each layer.", labels={"ser": "SER, %"})
+    return Table(columns, rows, "Symbol error rate of the answer after each layer.", labels={"ser": "SER, %"})
 
 
 def _settling_table(measured: Sequence[Measured]) -> Table:
@@ -117,36 +118,38 @@ def _settling_table(measured: Sequence[Measured]) -> Table:
     )
 
 
+def _ciphertext_table(measured: Sequence[Measured]) -> Table:
+    rows = [
+        (found.model, trace.title, _written(trace, trace.cipher_ids), _written(trace, trace.plain_ids))
+        for found in measured
+        for trace in found.traces
+    ]
+    caption = "The texts that are followed through the layers, with their plaintext if it is known."
+    columns = ("model", "text", "ciphertext", "plaintext")
+    return Table(columns, rows, caption, monospace=("ciphertext", "plaintext"))
+
+
 def _text_table(measured: Sequence[Measured]) -> Table:
-    rows = [(found.model, trace.title, *row) for found in measured for trace in found.traces for row in _lines(trace)]
+    rows = [(found.model, trace.title, *row) for found in measured for trace in found.traces for row in _layers(trace)]
     return Table(
-        ("model", "text", "layer", "ser", "answer", "changed"),
+        ("model", "text", "layer", "ser", "changed", "answer"),
         rows,
-        "The answer after each layer; the row without a layer is the ciphertext. CAPITALS changed from the row above, "
-        "and the last column lists each cipher symbol whose answer changed: cipher:before>after.",
-        labels={"ser": "SER, %"},
-        monospace=("answer", "changed"),
+        "The answer after each layer, and the number of characters that changed at this layer; at layer 0, that differ "
+        "from the ciphertext. The figures of the texts show which ones.",
+        labels={"ser": "SER, %", "changed": "characters changed"},
+        monospace=("answer",),
     )
 
 
-def _lines(trace: Trace) -> list[tuple[int | None, float | None, str, str]]:
-    """Return layer, SER in percent, answer and changes for the ciphertext and for every exit of one text."""
-    rows: list[tuple[int | None, float | None, str, str]] = [(None, None, trace.alphabet.decode(trace.cipher_ids), "")]
-    keys = np.concatenate([np.arange(trace.alphabet.size)[None], trace.answers])  # (1 + exit, symbol)
-    for layer, (before, now) in enumerate(pairwise(keys)):
-        answer = now[trace.cipher_ids]
-        wrong = None if trace.plain_ids is None else 100 * float((answer != trace.plain_ids).mean())
-        rows.append((layer, wrong, _marked(trace, answer, before[trace.cipher_ids]), _changes(trace, before, now)))
+def _layers(trace: Trace) -> list[tuple[int, float | None, int, str | None]]:
+    """Return layer, SER in percent, number of changed characters, and answer for every layer of one text."""
+    rows = []
+    for layer, (before, now) in enumerate(pairwise([trace.cipher_ids, *trace.texts])):
+        ser = None if trace.plain_ids is None else 100 * float((now != trace.plain_ids).mean())
+        rows.append((layer, ser, int((now != before).sum()), _written(trace, now)))
     return rows
 
 
-def _marked(trace: Trace, now: Ints, before: Ints) -> str:
+def _written(trace: Trace, ids: Ints | None) -> str | None:
     symbols = NO_SYMBOL + trace.alphabet.symbols
-    text = (symbols[answer] for answer in now)
-    return "".join(symbol if changed else symbol.lower() for symbol, changed in zip(text, now != before, strict=True))
-
-
-def _changes(trace: Trace, before: Ints, now: Ints) -> str:
-    symbols = NO_SYMBOL + trace.alphabet.symbols
-    changed = [symbol for symbol in np.unique(trace.cipher_ids) if before[symbol] != now[symbol]]
-    return " ".join(f"{symbols[cipher]}:{symbols[before[cipher]]}>{symbols[now[cipher]]}" for cipher in changed)
+    return None if ids is None else "".join(symbols[number] for number in ids)

@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import check_samples
+from alice.plugins.builtin.options import check_minimum, check_samples
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ class ErrorsByLength:
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
-        if self.solver_texts < 0:
-            raise AliceError(f"solver_texts={self.solver_texts} is negative; give 0 or more")
+        check_minimum(self, solver_texts=0)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Score every text with each model, and the first ones with the other solvers."""

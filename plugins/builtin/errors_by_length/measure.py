@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from alice.plugins.builtin.solver_scores import ciphertexts, distinct_names, run_solvers, why_not
+from alice.plugins.builtin.solver_scores import ciphertexts, run_solvers, solver_names, why_not
 from alice.plugins.context import RunContext
 from alice.solving.evaluate import ErrorTable, Scores, score
 from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
@@ -34,7 +34,7 @@ class ModelErrors:
 
 @dataclass(frozen=True, eq=False)
 class SameTexts:
-    """Models and other solvers on the same texts, which are the first ones."""
+    """Scores of models and solvers on the first texts."""
 
     texts: int
     """Number of texts."""
@@ -84,7 +84,7 @@ def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]
     }
     solved, failed = run_solvers(ctx, texts, dict.fromkeys(names))
     unread = [reason for one in ctx.each if (reason := why_not(one, ctx))] if solved else []
-    shown = distinct_names([one.solver for one in solved], tables)
+    shown = solver_names([one.solver for one in solved], tables)
     return SameTexts(
         len(texts),
         tables,

@@ -24,7 +24,7 @@ CAVEATS = (
     "The paper's figures are for models of 85M parameters on its own test set, and those of other solvers for test "
     "sets of their own. They are for orientation and do not rank anything.",
     "A bin of five lengths may hold few texts; hover over a bar for the number. The texts are the first ones of the "
-    "source, so its distribution of lengths decides how full the bins are.",
+    "source, so the bins follow the corpus's distribution of lengths.",
     "Standard errors come from a Bayesian bootstrap over texts; they do not cover the variation between trainings.",
 )
 
@@ -195,11 +195,11 @@ def _short_and_long_table(models: Sequence[ModelErrors], same: SameTexts | None)
     printed |= {name: ("solver", means) for name, means in paper.OTHER_SOLVERS.items()}
     for name, (kind, means) in printed.items():
         rows.append((name, kind, "paper", None, *(cell for one in means for cell in (one.mean, one.error))))
-    columns = ("solver", "kind", "source", "texts", "ser_short", "ser_short_error", "ser_long", "ser_long_error")
-    labels = {"ser_short": f"SER below {SHORT}, %", "ser_long": f"SER from {SHORT}, %"}
+    columns = ("model", "kind", "source", "texts", "ser_short", "ser_short_error", "ser_long", "ser_long_error")
+    labels = {"model": "model or solver", "ser_short": f"SER below {SHORT}, %", "ser_long": f"SER from {SHORT}, %"}
     caption = (
         f"Mean symbol error rate of texts below {SHORT} characters and of longer ones, with its standard error. "
-        "Source: measured in this run, measured on the first texts only, or printed in the paper."
+        "Source: measured here, measured on the first texts only, or printed in the paper."
     )
     return Table(columns, rows, caption, labels)
 
@@ -241,11 +241,12 @@ def _comparison_caveats(compared: SameTexts | None) -> tuple[str, ...]:
 
 def _comparison_table(same: SameTexts) -> Table:
     rows = [
-        (model, part, mean.count, *mean.cells)
-        for model, table in same.tables.items()
+        (name, kind, part, mean.count, *mean.cells)
+        for kind, tables in (("model", same.models), ("solver", same.solvers))
+        for name, table in tables.items()
         for part, mean in table.mean.items()
         if mean.count
     ]
     caption = f"Mean symbol error rate of every model and solver on {_texts(same.texts)}, by length."
     labels = {"model": "model or solver", "length": "characters", "ser": "mean SER, %"}
-    return Table(("model", "length", "texts", "ser", "ser_error"), rows, caption, labels)
+    return Table(("model", "kind", "length", "texts", "ser", "ser_error"), rows, caption, labels)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import trainings_field
+from alice.plugins.builtin.options import check_minimum, trainings_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ class Generalization:
     threshold: float = field(default=0.9, metadata={"help": "Accuracy on unseen keys that counts as generalising."})
 
     def __post_init__(self) -> None:
-        if self.window < 1:
-            raise AliceError(f"window={self.window} leaves nothing to smooth over; give 1 or more")
+        check_minimum(self, window=1)
         if not 0 < self.threshold <= 1:
             raise AliceError(f"threshold={self.threshold} is not an accuracy; give more than 0 and at most 1")
 

@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from alice.plugins import paper
 from alice.plugins.builtin.generalization.measure import Pool, Pools
 from alice.reports import Figure, Metric, Result, Table, model_key
@@ -16,11 +14,12 @@ CAVEATS = (
     "The gap is the geometric mean of the probability of each correct character in training, exp(-loss), minus the "
     "accuracy on unseen keys. It is not a difference of two accuracies: a training that generalises has a gap near or "
     "below 0, one that memorised its keys a large one.",
-    "There is one training with one seed for each pool, so the threshold is known only to lie between two pools.",
+    "There is one training with one seed for each pool, so the threshold is only bracketed by two pools.",
     "A pool that fails after few steps may succeed after many; the paper trained an 85M model for 50,000 steps.",
 )
 ALL = "all"
-"""What stands for an unlimited pool."""
+"""Marks an unlimited pool in figures."""
+UNLIMITED = "Without a number, the pool has all keys."
 
 
 def report(found: Pools, threshold: float, *, window: int) -> Result:
@@ -28,26 +27,27 @@ def report(found: Pools, threshold: float, *, window: int) -> Result:
     pools = found.pools
     reached = [pool for pool in pools if (pool.final_accuracy or 0) >= threshold]
     best = max((pool.final_accuracy for pool in pools if pool.final_accuracy is not None), default=None)
-    smallest = _cell(reached[0].size) if reached else "none" if best is not None else "not measured"
-    label = f"smallest pool with {100 * threshold:g} % on unseen keys"
     figures = {"training": _curves(pools, window)}
     return Result(
         title="Generalization",
         summary=_summary(pools, reached, threshold),
         caveats=(*found.notes, *CAVEATS),
-        metrics=[
-            Metric("smallest-pool", smallest, label=label),
-            *([] if best is None else [Metric("best-accuracy", best, label="best final accuracy on unseen keys")]),
-            Metric("trainings", len(pools)),
-        ],
+        metrics=_metrics(pools, reached, best, threshold),
         tables={"pools": _table(pools), "paper": _paper_table(pools, threshold)},
         figures=figures if best is None else figures | {"final-accuracy": _final(pools)},
         arrays=_arrays(pools),
     )
 
 
-def _cell(size: int | None) -> int | str:
-    return ALL if size is None else size
+def _metrics(pools: Sequence[Pool], reached: Sequence[Pool], best: float | None, threshold: float) -> list[Metric]:
+    """Return what was measured; without a pool of limited size that generalises there is no smallest one."""
+    found, wanted = [], f"{100 * threshold:g} % on unseen keys"
+    if reached and reached[0].size is not None:
+        found.append(Metric("smallest-pool", reached[0].size, unit="keys", label=f"smallest pool with {wanted}"))
+    if best is not None:
+        found.append(Metric("generalises", bool(reached), label=f"any pool with {wanted}"))
+        found.append(Metric("best-accuracy", best, label="best final accuracy on unseen keys"))
+    return [*found, Metric("trainings", len(pools))]
 
 
 def _labels(pools: Sequence[Pool]) -> list[str]:
@@ -101,12 +101,12 @@ def _curves(pools: Sequence[Pool], window: int) -> Figure:
 def _curve_data(pools: Sequence[Pool]) -> Table:
     rows: list[tuple[Any, ...]] = []
     for pool in pools:
-        of = (_cell(pool.size), pool.training)
+        of = (pool.training, pool.size)
         losses = zip(pool.loss_steps, pool.raw_loss, pool.loss, strict=True)
         rows += [(*of, int(step), float(raw), float(smoothed), None) for step, raw, smoothed in losses]
         measured = zip(pool.accuracy_steps, pool.accuracy, strict=True)
         rows += [(*of, int(step), None, None, float(accuracy)) for step, accuracy in measured]
-    return Table(("pool", "training", "step", "training_loss", "smoothed_loss", "accuracy"), rows)
+    return Table(("model", "pool", "step", "training_loss", "smoothed_loss", "accuracy"), rows)
 
 
 def _final(pools: Sequence[Pool]) -> Figure:
@@ -122,12 +122,12 @@ def _final(pools: Sequence[Pool]) -> Figure:
 
 def _table(pools: Sequence[Pool]) -> Table:
     columns = (
-        "pool", "training", "steps", "training_loss", "accuracy", "best_accuracy", "best_step", "gap", "texts",
+        "model", "pool", "steps", "training_loss", "accuracy", "best_accuracy", "best_step", "gap", "texts",
     )  # fmt: skip
     rows = [
         (
-            _cell(pool.size),
             pool.training,
+            pool.size,
             int(pool.loss_steps[-1]),
             pool.final_loss,
             pool.final_accuracy,
@@ -140,9 +140,9 @@ def _table(pools: Sequence[Pool]) -> Table:
     caption = (
         "The end of each training: smoothed loss and accuracy on unseen keys; the best accuracy on the way; the gap, "
         "exp(-training loss) minus accuracy, which is large where the pool was memorised; and the number of held-out "
-        "texts that accuracy is measured on."
+        f"texts that accuracy is measured on. {UNLIMITED}"
     )
-    return Table(columns, rows, caption, {"pool": "keys in the pool", "best_step": "at step"})
+    return Table(columns, rows, caption, {"model": "training", "pool": "keys in the pool", "best_step": "at step"})
 
 
 def _paper_table(pools: Sequence[Pool], threshold: float) -> Table:
@@ -154,11 +154,11 @@ def _paper_table(pools: Sequence[Pool], threshold: float) -> Table:
         ours = [pool.final_accuracy for pool in pools if (pool.size or math.inf) == size]
         best = max((value for value in ours if value is not None), default=None)
         rows.append(
-            (_cell(None if size == math.inf else int(size)), theirs, None if best is None else best >= threshold, best)
+            (None if size == math.inf else int(size), theirs, None if best is None else best >= threshold, best)
         )
     caption = (
         f"The paper: its {paper.GENERALIZATION_PRESET.upper()} model after {paper.GENERALIZATION_STEPS:,} steps. Ours: "
-        f"{100 * threshold:g} % of the characters right under unseen keys."
+        f"{100 * threshold:g} % of the characters right under unseen keys. {UNLIMITED}"
     )
     labels = {
         "pool": "keys in the pool",
@@ -172,6 +172,9 @@ def _paper_table(pools: Sequence[Pool], threshold: float) -> Table:
 def _arrays(pools: Sequence[Pool]) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     for pool in pools:
-        arrays[model_key("loss", pool.training)] = np.stack([pool.loss_steps, pool.raw_loss, pool.loss])
-        arrays[model_key("accuracy", pool.training)] = np.stack([pool.accuracy_steps, pool.accuracy])
+        arrays[model_key("loss-steps", pool.training)] = pool.loss_steps
+        arrays[model_key("loss", pool.training)] = pool.raw_loss
+        arrays[model_key("smoothed-loss", pool.training)] = pool.loss
+        arrays[model_key("accuracy-steps", pool.training)] = pool.accuracy_steps
+        arrays[model_key("accuracy", pool.training)] = pool.accuracy
     return arrays

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,6 @@ from alice.text.cipher import N_LETTERS
 Bools = NDArray[np.bool_]
 MARGINS = np.linspace(0, 1, 11)[:-1]
 """Lower ends of the bins of margins; a bin of negative margins comes before the first."""
-COLUMNS = ("text", "characters", "letters observed", "observed and right", "right of 26", "one-to-one", "consistent")
-"""What is kept of each text."""
 PAIRS = np.stack(np.triu_indices(N_LETTERS, 1))
 """The 325 pairs of letters, (2, pairs)."""
 
@@ -56,6 +55,42 @@ class TextKey:
 
 
 @dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys of all texts with letters, in the order of the texts."""
+
+    numbers: Ints
+    """Number of each text, (text,)."""
+    lengths: Ints
+    """Characters of each text, (text,)."""
+    observed: Ints
+    """Different letters in each text, (text,)."""
+    right: Ints
+    """Observed letters that are right, (text,)."""
+    right_of_26: Ints
+    """Letters that are right, observed or not, (text,)."""
+    one_to_one: Bools
+    """Whether the observed letters are taken for different letters, (text,)."""
+    consistent: Bools
+    """Whether each symbol has the same answer at all its positions, (text,)."""
+
+    @property
+    def accuracy(self) -> Floats:
+        """Share of the observed letters that are right, (text,)."""
+        return self.right / self.observed
+
+    @property
+    def accuracy_of_all(self) -> Floats:
+        """Share of all 26 letters that are right, observed or not, (text,)."""
+        return self.right_of_26 / N_LETTERS
+
+    @classmethod
+    def of_rows(cls, rows: Ints) -> Self:
+        """Return the keys of rows with a column for each field, (text, 7), which may be in any order."""
+        *counts, one_to_one, consistent = rows[rows[:, 0].argsort()].T
+        return cls(*counts, one_to_one == 1, consistent == 1)
+
+
+@dataclass(frozen=True, eq=False)
 class Measured:
     """What the keys of one model are like."""
 
@@ -65,8 +100,8 @@ class Measured:
     """Whether its head is built to answer with permutations; collisions are counted anyway."""
     texts: int
     """Texts read, including those without letters."""
-    keys: Ints
-    """The COLUMNS of each text with letters, (7, text), in the order of the texts."""
+    keys: Keys
+    """The key of each text with letters."""
     margins: RatioBootstrap
     """Right letters over all observed letters, by margin, (bin,)."""
     mean_margins: tuple[float | None, float | None]
@@ -82,40 +117,18 @@ class Measured:
 
     @property
     def may_collide(self) -> bool:
-        """Whether to show collisions: always without a bijective head, and with one if there are any."""
+        """Whether the report shows collisions. A bijective head has none unless something is wrong."""
         return not self.bijective or self.texts_collided > 0
-
-    @property
-    def lengths(self) -> Ints:
-        """Characters of each text, (text,)."""
-        return self._column("characters")
-
-    @property
-    def accuracy(self) -> Floats:
-        """Share of the observed letters that are right, (text,)."""
-        return self._column("observed and right") / self._column("letters observed")
-
-    @property
-    def accuracy_of_all(self) -> Floats:
-        """Share of all 26 letters that are right, observed or not, (text,)."""
-        return self._column("right of 26") / N_LETTERS
-
-    @property
-    def one_to_one(self) -> Bools:
-        """Whether the observed letters are taken for different letters, (text,)."""
-        return self._column("one-to-one") == 1
-
-    def _column(self, name: str) -> Ints:
-        return self.keys[COLUMNS.index(name)]
 
 
 @dataclass(eq=False)
 class _Sums:
-    """Sums over batches; the fields are those of `Measured`."""
+    """Sums over batches, as in `Measured`."""
 
     margins: RatioBootstrap
     texts: int = 0
     rows: list[Ints] = field(default_factory=list)
+    """The fields of `Keys` for each batch, (text, 7)."""
     collisions: Ints = field(default_factory=lambda: np.zeros((N_LETTERS, PAIRS.shape[1]), dtype=np.int64))
     texts_collided: int = 0
     margin_sums: Floats = field(default_factory=lambda: np.zeros(2))
@@ -169,12 +182,11 @@ def measure(ctx: RunContext, example: int = 0, *, text: str = "", encrypt: bool 
         shown = _given_key(ctx, text, encrypt=encrypt)
     if shown is None:
         raise AliceError(no_example(example, f"{sums.texts} texts"))
-    rows = np.concatenate(sums.rows)
     return Measured(
         model=ctx.checkpoint,
         bijective=ctx.model.config.variant == "bijective",
         texts=sums.texts,
-        keys=rows[rows[:, 0].argsort()].T,
+        keys=Keys.of_rows(np.concatenate(sums.rows)),
         margins=sums.margins,
         mean_margins=sums.mean_margins,
         collisions=sums.collisions,

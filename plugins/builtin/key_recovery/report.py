@@ -7,7 +7,7 @@ import numpy as np
 
 from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.answers import OTHER
-from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Measured, TextKey
+from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Keys, Measured, TextKey
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.maps import Marks, key_matrix
@@ -46,7 +46,7 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     colliding = [found for found in measured if found.may_collide]
     arrays: dict[str, Any] = {}
     for found in measured:
-        arrays[model_key("keys", found.model)] = found.keys
+        arrays |= {model_key(name, found.model): array for name, array in _text_arrays(found.keys).items()}
         arrays[model_key("probabilities", found.model)] = found.example.probabilities
         if found.may_collide:
             arrays[model_key("collisions", found.model)] = found.collisions
@@ -65,6 +65,20 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     )
 
 
+def _text_arrays(keys: Keys) -> dict[str, Any]:
+    """Return what is stored of each text, (text,) each."""
+    return {
+        "numbers": keys.numbers,
+        "lengths": keys.lengths,
+        "observed": keys.observed,
+        "right": keys.right,
+        "right-of-26": keys.right_of_26,
+        "key-accuracy": 100 * keys.accuracy,
+        "one-to-one": keys.one_to_one,
+        "consistent": keys.consistent,
+    }
+
+
 def _broken_head(found: Measured) -> str:
     """Return a warning if a bijective model gives two letters one answer."""
     if not found.bijective or not found.may_collide:
@@ -77,10 +91,10 @@ def _broken_head(found: Measured) -> str:
 
 def _estimates(found: Measured, rng: np.random.Generator) -> dict[str, dict[str, Estimate]]:
     """Estimate every measure for each of the paper's length bins, and for all texts."""
-    bins = length_bin(found.lengths)
+    keys, bins = found.keys, length_bin(found.keys.lengths)
     parts = {name: bins == number for number, name in enumerate(bin_names())} | {ALL: bins >= 0}
     values: list[Floats] = [
-        100 * share.astype(np.float64) for share in (found.accuracy, found.accuracy == 1, ~found.one_to_one)
+        100 * share.astype(np.float64) for share in (keys.accuracy, keys.accuracy == 1, ~keys.one_to_one)
     ]
     return {
         name: {measure: bayesian_bootstrap(value[part], rng) for measure, value in zip(MEASURES, values, strict=True)}
@@ -104,9 +118,10 @@ def _metrics(measured: Sequence[Measured], estimates: Estimates) -> list[Metric]
     for found in measured:
         model = found.model
         for name, value in estimates[model][ALL].items():
-            metrics.append(Metric(name, value.mean, value.error, unit="%", model=model, label=MEASURES[name]))
+            error = value.error or None  # texts that are all alike say nothing about the error
+            metrics.append(Metric(name, value.mean, error, unit="%", model=model, label=MEASURES[name]))
         if found.bijective:
-            of_all, label = 100 * float(found.accuracy_of_all.mean()), "key letters right, of all 26"
+            of_all, label = 100 * float(found.keys.accuracy_of_all.mean()), "key letters right, of all 26"
             metrics.append(Metric("key-accuracy-of-26", of_all, unit="%", model=model, label=label))
         for kind, margin in zip(("wrong", "right"), found.mean_margins, strict=True):
             if margin is not None:
@@ -117,7 +132,7 @@ def _metrics(measured: Sequence[Measured], estimates: Estimates) -> list[Metric]
 def _length_table(estimates: Estimates) -> Table:
     names = [name.replace("-", "_") for name in MEASURES]
     rows: list[tuple[Any, ...]] = [
-        (model, length, values["key-accuracy"].count, *(cell for value in values.values() for cell in value.cells))
+        (model, length, values["key-accuracy"].count, *(cell for value in values.values() for cell in _cells(value)))
         for model, lengths in estimates.items()
         for length, values in lengths.items()
         if values["key-accuracy"].count
@@ -130,6 +145,12 @@ def _length_table(estimates: Estimates) -> Table:
     columns = ("model", "length", "texts", *(column for name in names for column in (name, f"{name}_error")))
     labels = {name: f"{label}, %" for name, label in zip(names, MEASURES.values(), strict=True)}
     return Table(columns, rows, caption, labels={"length": "characters", **labels})
+
+
+def _cells(estimate: Estimate) -> tuple[float | None, float | None]:
+    """Return a share and its error, which is unknown if all texts are alike."""
+    mean, error = estimate.cells
+    return mean, error or None
 
 
 def _length_figures(estimates: Estimates, colliding: Sequence[str]) -> dict[str, Figure]:
@@ -188,7 +209,7 @@ def _collision_table(measured: Sequence[Measured]) -> Table:
     rows: list[tuple[Any, ...]] = []
     for found in measured:
         order = np.argsort(-found.collisions, axis=None, kind="stable")[:MOST]
-        broken = int((~found.one_to_one).sum())
+        broken = int((~found.keys.one_to_one).sum())
         for claimed, pair in zip(*np.unravel_index(order, found.collisions.shape), strict=True):
             if count := int(found.collisions[claimed, pair]):
                 letters = (LETTERS[PAIRS[0, pair]], LETTERS[PAIRS[1, pair]])

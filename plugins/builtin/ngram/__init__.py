@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.options import check_minimum
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -37,12 +38,9 @@ class Ngram:
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
 
     def __post_init__(self) -> None:
-        if self.samples < 2:
-            raise AliceError(f"samples={self.samples} leaves no text to train on or none to count; give 2 or more")
+        check_minimum(self, samples=2, epochs=1, hidden=1)  # two texts: one to train on, one to count in
         if not 1 <= self.longest <= 12:
             raise AliceError(f"longest={self.longest} is not a supported n-gram length; choose 1 to 12")
-        if min(self.epochs, self.hidden) < 1:
-            raise AliceError("epochs and hidden must be 1 or more; otherwise there is no probe")
 
     def run(self, ctx: "RunContext") -> "Result":
         """Train probes on every model, read the other texts with them, and compare n-grams."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.options import check_minimum
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from alice.reports import Result
 
 Target = Literal["letter", "rank", "position", "word-length", "vowel"]
-FEWEST = 2
-"""Texts needed for a training and a test set."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,7 @@ class Probe:
     epochs: int = field(default=4, metadata={"help": "Number of passes over the activations."})
 
     def __post_init__(self) -> None:
-        if self.samples < FEWEST:
-            raise AliceError(f"samples={self.samples} cannot be split into training and test; give {FEWEST} or more")
-        for option in ("hidden", "epochs"):
-            if getattr(self, option) < 1:
-                raise AliceError(f"{option}={getattr(self, option)} is too small to train a probe; give 1 or more")
+        check_minimum(self, samples=2, hidden=1, epochs=1)  # two texts: one to train on, one to test on
         unknown = [target for target in self.targets if target not in get_args(Target)]
         if unknown or not self.targets:
             raise AliceError(
@@ -57,20 +52,13 @@ class Probe:
         """The targets without duplicates, in the order of the report."""
         return get_args(Target) if self.target is None else tuple(dict.fromkeys(self.target))
 
-    @property
-    def jobs(self) -> dict[Literal["linear", "mlp"], tuple[str, ...]]:
-        """The targets of each kind of probe."""
-        if self.kind != "both":
-            return {self.kind: self.targets}
-        return {"linear": self.targets, "mlp": ("letter",) if "letter" in self.targets else self.targets}
-
     def run(self, ctx: "RunContext") -> "Result":
         """Train the probes and their controls on the model, and the probes on a model with random weights."""
-        from alice.plugins.builtin.probe.measure import measure
+        from alice.plugins.builtin.probe.measure import jobs, measure
         from alice.plugins.builtin.probe.report import report
 
-        readings = measure(ctx.sample(self.samples), self.jobs, hidden=self.hidden, epochs=self.epochs)
-        return report(readings, rng=ctx.rng)
+        asked = jobs(self.kind, self.targets)
+        return report(measure(ctx.sample(self.samples), asked, hidden=self.hidden, epochs=self.epochs), rng=ctx.rng)
 
 
 @hookimpl

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -60,8 +60,15 @@ class Readings:
         return next(found, None)
 
 
-def measure(ctx: RunContext, jobs: Mapping[Kind, Sequence[str]], *, hidden: int, epochs: int) -> Readings:
-    """Train on three in four texts of a context and test on the others; `jobs` has the targets of each kind."""
+def jobs(kind: Kind | Literal["both"], targets: Sequence[str]) -> dict[Kind, Sequence[str]]:
+    """Return the targets of each kind of probe; with both kinds, the MLP reads only the letter if that is a target."""
+    if kind != "both":
+        return {kind: targets}
+    return {"linear": targets, "mlp": ("letter",) if "letter" in targets else targets}
+
+
+def measure(ctx: RunContext, asked: Mapping[Kind, Sequence[str]], *, hidden: int, epochs: int) -> Readings:
+    """Train on three in four texts of a context and test on the others; `asked` has the targets of each kind."""
     rng = ctx.rng
     train, held = split_texts(sum(len(batch) for batch in ctx.batches), rng)
     known, alphabet = list(tasks(ctx.alphabet).values()), ctx.alphabet
@@ -70,14 +77,14 @@ def measure(ctx: RunContext, jobs: Mapping[Kind, Sequence[str]], *, hidden: int,
     by_name = {task.name: (task, count) for task, count in zip(known, counts, strict=True)}
     lab, untrained = _Lab.open(ctx, train, held), _Lab.open(random_twin(ctx), train, held)
     readings: list[Reading] = []
-    for kind, targets in ctx.progress(list(jobs.items()), f"Probing {ctx.checkpoint}"):
-        asked = [by_name[target][0] for target in targets]
+    for kind, targets in ctx.progress(list(asked.items()), f"Probing {ctx.checkpoint}"):
+        wanted = [by_name[target][0] for target in targets]
         probes = LayerProbes(kind, hidden=hidden, epochs=epochs, seed=ctx.seed)
-        found = lab.scores(probes, [*asked, *(controls[target] for target in targets)])
-        floor = lab.floor(asked, [by_name[target][1] for target in targets])
-        base = untrained.scores(probes, asked)
-        for number, task in enumerate(asked):
-            of_task = (found.letters[number], found.characters[number], found.letters[len(asked) + number])
+        found = lab.scores(probes, [*wanted, *(controls[target] for target in targets)])
+        floor = lab.floor(wanted, [by_name[target][1] for target in targets])
+        base = untrained.scores(probes, wanted)
+        for number, task in enumerate(wanted):
+            of_task = (found.letters[number], found.characters[number], found.letters[len(wanted) + number])
             rest = (base.letters[number], floor.letters[number, 0], int(found.tokens[number]))
             readings.append(Reading(kind, task, *of_task, *rest))
     return Readings(ctx.checkpoint, np.flatnonzero(train), np.flatnonzero(held), tuple(readings))

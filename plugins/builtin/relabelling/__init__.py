@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import check_example_options
+from alice.plugins.builtin.options import check_example_options, check_minimum
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ class Relabelling:
 
     def __post_init__(self) -> None:
         check_example_options(self.samples, self.text, self.encrypt, () if self.example is None else [self.example])
-        if self.relabellings < 2:
-            raise AliceError(f"relabellings={self.relabellings} leaves nothing to compare; give 2 or more")
+        check_minimum(self, relabellings=2)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Read every text under every relabelling with each model."""

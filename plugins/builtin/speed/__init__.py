@@ -1,6 +1,6 @@
 """Speed: how many letters per second a model solves, next to classical solvers on the same texts.
 
-Not to be trusted across machines, nor on a busy one: compare figures of one report only.
+Compare speeds within one report only; they depend on the machine and its load.
 """
 
 from collections.abc import Iterable
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.options import check_length, check_minimum
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
     from alice.reports import Result
+
+MOST_CLIMBS = 10_000
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,7 @@ class Speed:
     samples: int = field(default=50, metadata={"help": "Number of texts to time the models on."})
     rounds: int = field(default=5, metadata={"help": "Maximum number of rounds; every model reads all texts in each."})
     seconds: float = field(
-        default=10.0,
-        metadata={"help": "Time limit for all rounds together, and for each classical solver."},
+        default=10.0, metadata={"help": "Time limit for all rounds together, and for each classical solver."}
     )
     length: int | None = field(
         default=None,
@@ -40,8 +42,7 @@ class Speed:
         default=12, metadata={"help": "Number of texts for the classical solvers; 0 to leave them out."}
     )
     climbs: int = field(
-        default=100,
-        metadata={"help": "Maximum number of restarts per text of a solver that climbs from random keys."},
+        default=100, metadata={"help": "Maximum number of restarts per text of a solver that climbs from random keys."}
     )
     training_texts: int | None = field(
         default=None,
@@ -49,38 +50,23 @@ class Speed:
     )
 
     def __post_init__(self) -> None:
-        for name in ("samples", "rounds", "training_texts"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise AliceError(f"{name}={getattr(self, name)} leaves nothing to measure; give 1 or more")
-        if not self.seconds >= 0:
-            raise AliceError(f"seconds={self.seconds} is not a time limit; give 0 or more")
-        if self.length is not None and self.length < 1:
-            raise AliceError(f"length={self.length} leaves no text; give 1 or more")
-        if self.classical < 0:
-            raise AliceError(f"classical={self.classical} is negative; give 0 or more")
-        if not 1 <= self.climbs <= 10_000:
-            raise AliceError(f"climbs={self.climbs} is out of range; give 1 to 10000")
+        check_minimum(self, samples=1, rounds=1, seconds=0, length=1, classical=0, climbs=1, training_texts=1)
+        if self.climbs > MOST_CLIMBS:
+            raise AliceError(f"climbs={self.climbs} is too large; give {MOST_CLIMBS} or fewer")
 
     def run(self, ctx: "RunContext") -> "Result":
         """Time the models in turns, then run all solvers on the first texts."""
         from alice.plugins.builtin.speed.measure import compare, time_models
         from alice.plugins.builtin.speed.report import report
 
+        check_length(ctx, self.length or 0)
         whole = ctx.sample(self.samples)
-        if self.length is not None:
-            self._check_length(ctx, self.length)
         texts = whole if self.length is None else whole.joined(self.length)
         timings = time_models(texts, rounds=self.rounds, seconds=self.seconds)
         limits: dict[str, Any] = {"training": self.training_texts, "climbs": self.climbs, "seconds": self.seconds}
         compared = compare(texts.sample(self.classical), whole, **limits) if self.classical else None
         offered = sum(len(batch) for batch in texts.batches)
         return report(timings, compared, offered=offered, length=self.length, rng=ctx.rng)
-
-    @staticmethod
-    def _check_length(ctx: "RunContext", length: int) -> None:
-        for one in ctx.each:
-            if length > (longest := one.model.config.n_ctx):
-                raise AliceError(f"{one.checkpoint} reads at most {longest} characters; give a --length up to that")
 
 
 @hookimpl

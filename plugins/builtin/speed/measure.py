@@ -12,8 +12,9 @@ from torch import Tensor
 
 from alice import timing
 from alice.metrics import error_rates
-from alice.model import Alice, heads
-from alice.plugins.builtin.solver_scores import Solved, ciphertexts, distinct_names, run_solvers, solve_all, why_not
+from alice.model import Alice
+from alice.model.heads import BijectiveHead
+from alice.plugins.builtin.solver_scores import Solved, ciphertexts, run_solvers, solve_all, solver_names, why_not
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import solvers_of
 from alice.solving.solution import NO_SYMBOL
@@ -76,7 +77,7 @@ class Timing:
 def time_models(ctx: RunContext, *, rounds: int, seconds: float) -> list[Timing]:
     """Time every model in every setting; settings take turns, so that other load on the machine affects all alike.
 
-    No round starts that is expected to exceed the time limit; if even the first would, it has fewer texts.
+    A round is skipped if it would exceed the time limit; the first is shortened instead.
     """
     settings = product(ctx.each, (True, False), sorted({1, timing.cores()}))
     timings = [Timing(one, single, threads) for one, single, threads in settings]
@@ -111,7 +112,7 @@ def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pas
     letter_ids = torch.from_numpy(ctx.alphabet.letter_ids.astype("int64")).to(ctx.device)
     letters = characters = 0
     errors = []
-    with _watched_assignment(assignment):
+    with _watched_assignment(ctx.model, assignment):
         for cipher, plain in islice(_parts(ctx, single=single), calls):
             with whole:
                 answer = ctx.model(cipher, soft=False).argmax(-1).cpu()
@@ -123,14 +124,18 @@ def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pas
 
 
 @contextmanager
-def _watched_assignment(watch: Stopwatch) -> Iterator[None]:
-    """Time the function that the bijective head calls for its assignment."""
-    assign = heads.assign
-    heads.assign = watch.watching(assign)
+def _watched_assignment(model: Alice, watch: Stopwatch) -> Iterator[None]:
+    """Time the assignment of a bijective head; another head has none."""
+    head = model.head
+    if not isinstance(head, BijectiveHead):
+        yield
+        return
+    assign = head.assign
+    head.assign = watch.watching(assign)
     try:
         yield
     finally:
-        heads.assign = assign
+        head.assign = assign
 
 
 def _parts(ctx: RunContext, *, single: bool) -> Iterator[tuple[Tensor, Tensor]]:
@@ -173,7 +178,7 @@ def compare(ctx: RunContext, source: RunContext, *, training: int | None, climbs
         others, failed = run_solvers(
             ctx, texts, solvers_of(ctx), source=source, tries=climbs, training=training, seconds=seconds
         )
-    shown = distinct_names([one.solver for one in others], [one.solver for one in models])
+    shown = solver_names([one.solver for one in others], [one.solver for one in models])
     others = [replace(one, solver=shown[one.solver]) for one in others]
     return Comparison(len(texts), climbs, (*models, *others), (*missing, *failed))
 

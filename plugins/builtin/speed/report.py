@@ -14,7 +14,7 @@ from alice.reports.figures import bars
 from alice.statistics import Floats, Spread, bayesian_bootstrap, spread
 
 CAVEATS = (
-    "Times are not a property of a model alone: they vary from run to run and between machines, and any other load "
+    "Times are not a property of a model alone: they vary from time to time and between machines, and any other load "
     "slows them down, most of all where threads wait for one another. Compare figures of one report only.",
     "Letters are A-Z. Models also read spaces and punctuation, which characters per second count. The paper counts "
     "letters of ciphers of 300 letters and does not say whether that includes spaces.",
@@ -221,8 +221,9 @@ def _solver_table(compared: Comparison, rng: np.random.Generator) -> Table:
         )
         for one in compared.solved
     ]
-    columns = ("solver", "kind", "training_texts", "threads", "texts", "letters_per_second", "ser", "ser_error")
+    columns = ("model", "kind", "training_texts", "threads", "texts", "letters_per_second", "ser", "ser_error")
     labels = {
+        "model": "model or solver",
         "training_texts": "training texts",
         "letters_per_second": "letters/s",
         "ser": "SER, %",
@@ -231,7 +232,7 @@ def _solver_table(compared: Comparison, rng: np.random.Generator) -> Table:
     }
     caption = (
         f"All solvers on the first of the same {_counted(compared.offered, 'ciphertext')}, one at a time. Training "
-        "texts: those in which the solver counted n-grams in this run; blank if it brings its own statistics. Solvers "
+        "texts: those in which the solver counted n-grams here; blank if it brings its own statistics. Solvers "
         f"that start from random keys make at most {_counted(compared.climbs, 'climb')} per text."
     )
     return Table((*columns, "texts_wrong", "first_model_ser"), rows, caption, labels)
@@ -245,11 +246,24 @@ def _solver_figure(compared: Comparison) -> Figure:
 
 
 def _paper_table() -> Table:
-    rows = [(one.solver, one.hardware, one.letters_per_second, one.seconds, one.from_seconds) for one in paper.SPEEDS]
+    rows = [
+        (
+            one.solver,
+            "model" if one.variant else "solver",
+            one.hardware,
+            one.letters_per_second,
+            one.seconds,
+            one.from_seconds,
+        )
+        for one in paper.SPEEDS
+    ]
     labels = {
+        "model": "model or solver",
+        "kind": "kind",
+        "hardware": "hardware",
         "letters_per_second": "letters/s",
         "seconds": f"seconds for {paper.CIPHERS} ciphers of {paper.LETTERS_EACH} letters",
         "letters_per_second_from_seconds": "letters/s that follow from the seconds",
     }
     caption = "What the paper prints for ALICE with 85M parameters; the last column is computed from its times."
-    return Table(("solver", "hardware", *labels), rows, caption, labels)
+    return Table(tuple(labels), rows, caption, labels)

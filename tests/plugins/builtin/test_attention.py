@@ -86,7 +86,10 @@ def test_the_result_holds_what_was_measured(run_context):
         result = Attention(samples=24).run(run_context)
     assert result.metric("heads", model="base").value == 4
     most = result.metric("most-self")
-    assert (str(most), most.label) == ("1", "most self (L0H1)")
+    assert (str(most), most.label) == ("1", "largest share on itself")
+    (largest,) = result.tables["extremes"].records(model="base", statistic="self", extreme="largest")
+    assert (largest["block"], largest["head"], largest["mean"]) == (0, 1, pytest.approx(most.value))
+    assert len(result.tables["extremes"].rows) == 2 * len(STATISTICS)
     (head,) = result.tables["heads"].records(block=0, head=0)
     (uniform,) = result.tables["heads"].records(block=None)
     assert len(result.tables["heads"].rows) == 5

@@ -77,11 +77,11 @@ def test_the_text_is_shown_with_its_errors_in_capitals(page):
 
 def test_the_table_of_solvers_has_the_papers(page):
     table = Borg(**page, relabellings=3).run(context()).tables["solvers"]
-    ours = [(row["solver"], row["source"]) for row in table.records(solver="base")]
+    ours = [(row["model"], row["source"]) for row in table.records(model="base", kind="model")]
     assert ours == [("base", "measured"), ("base", "measured-vote")]
     printed = table.records(source="paper")
-    assert {row["solver"]: row["ser"] for row in printed} == paper.BORG_MEAN_SER
-    assert list(printed[-1].values()) == [paper.BORG_ALICE, "paper", 100, 2.80, None, 0.00, 6.25]
+    assert {row["model"]: row["ser"] for row in printed} == paper.BORG_MEAN_SER
+    assert list(printed[-1].values()) == [paper.BORG_ALICE, "model", "paper", 100, 2.80, None, 0.00, 6.25]
 
 
 @pytest.mark.parametrize(("length", "passages"), [(256, [15]), (10, [8, 10])])  # the second repeats a word
@@ -132,7 +132,7 @@ def test_a_passage_is_as_long_as_the_papers():
 
 @pytest.mark.parametrize("options", [{"relabellings": 1}, {"length": 0}])
 def test_invalid_options_are_refused(options):
-    with pytest.raises(AliceError, match="leaves no"):
+    with pytest.raises(AliceError, match="is too small"):
         Borg(**options)
 
 

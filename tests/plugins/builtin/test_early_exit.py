@@ -127,7 +127,7 @@ def test_several_models_share_one_figure():
     assert [row[:2] for row in rows] == [("base", n) for n in range(3)] + [("bijective", n) for n in range(4)]
 
 
-def test_the_text_table_marks_what_changed():
+def test_the_text_table_counts_what_changed():
     model = parrot()
     ctx = RunContext.open(model, data=["THE CAT."], split="all")
     (batch,) = ctx.batches
@@ -137,23 +137,23 @@ def test_the_text_table_marks_what_changed():
         return torch.where(batch.cipher_ids[..., None] == first, torch.eye(37, 64)[model.to_single_token("T")], resid)
 
     with model.hooks(fwd_hooks=[("blocks.2.hook_resid_post", rename)]):
-        table = EarlyExit(samples=1, examples=(0,)).run(ctx).tables["texts"]
-    rows = {row["layer"]: row for row in table.records(model="base", text="example 0")}
+        tables = EarlyExit(samples=1, examples=(0,)).run(ctx).tables
+    rows = {row["layer"]: row for row in tables["texts"].records(model="base", text="example 0")}
     cipher = model.alphabet.decode(batch.cipher_ids[0].numpy())
-    assert rows[None]["answer"] == cipher
-    assert (rows[2]["answer"], rows[2]["changed"]) == (cipher.lower(), "")
-    changed = "".join("T" if letter == cipher[0] else letter.lower() for letter in cipher)
-    assert (rows[3]["answer"], rows[3]["changed"]) == (changed, f"{cipher[0]}:{cipher[0]}>T")
+    assert tables["ciphertexts"].rows == (("base", "example 0", cipher, "THE CAT."),)
+    assert (rows[2]["answer"], rows[2]["changed"]) == (cipher, 0)
+    assert (rows[3]["answer"], rows[3]["changed"]) == (cipher.replace(cipher[0], "T"), cipher.count(cipher[0]))
 
 
 def test_the_text_figure_breaks_lines_between_words():
-    text = "ONE OR TWO WORDS TOO MANY FOR A LINE OF FORTY-EIGHT CHARACTERS. " + "A" * 60
+    text = "ONE OR TWO WORDS TOO MANY FOR A LINE OF THIRTY-SIX CHARACTERS. " + "A" * 60
     result = EarlyExit(samples=1, text=text).run(RunContext.open(parrot(), data=["THE CAT."], split="all"))
-    rows = result.figure("text-given-text", model="base").figure.data[0].text
-    lines = ["".join(row) for row in rows]
+    cells, *legend = result.figure("text-given-text", model="base").figure.data[:2]
+    lines = ["".join(row) for row in cells.text]
     assert "".join(lines) == text
-    assert [len(line) for line in lines] == [40, 24, 48, 12]
-    assert lines[0].endswith("OF ")
+    assert [len(line) for line in lines] == [32, 31, 36, 24]
+    assert lines[0].endswith(" A ")
+    assert [trace.name for trace in legend] == ["changed"]  # the plaintext is not known
 
 
 def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bijective):
@@ -179,7 +179,7 @@ def test_the_permutation_is_black_where_it_stays_and_square_where_it_is_right(bi
 def test_a_given_ciphertext_has_no_error_rate(run_context):
     result = EarlyExit(samples=3, text="Uryyb, jbeyq! <b>").run(run_context)
     rows = result.tables["texts"].records()
-    assert rows[0]["answer"] == "URYYB, JBEYQ! B"
+    assert result.tables["ciphertexts"].rows == (("base", "given text", "URYYB, JBEYQ! B", None),)
     assert {(row["text"], row["ser"]) for row in rows} == {("given text", None)}
     assert "text-given-text@base" in result.figures
 

@@ -61,12 +61,12 @@ def test_the_tables_have_our_figures_and_the_papers(result):
     assert (first["paper_median"], first["paper_high"]) == (printed.median, printed.high)
     assert rows["all"]["paper_median"] is None
     (measured,) = result.tables["short-and-long"].records(source="measured")
-    assert (measured["solver"], measured["kind"], measured["texts"]) == ("base", "model", 4)
+    assert (measured["model"], measured["kind"], measured["texts"]) == ("base", "model", 4)
     assert (measured["ser_short"], measured["ser_long_error"]) == (pytest.approx(SHORT), None)
     theirs = result.tables["short-and-long"].records(source="paper")
     assert len(theirs) == len(paper.MEAN_SER) + len(paper.OTHER_SOLVERS)
     assert list(theirs[0].values()) == ["ALICE base, 85M", "model", "paper", None, 1.09, 0.07, 0.06, 0.01]
-    (beam,) = result.tables["short-and-long"].records(solver=paper.NUHN)
+    (beam,) = result.tables["short-and-long"].records(model=paper.NUHN)
     assert (beam["kind"], beam["ser_short"], beam["ser_short_error"], beam["ser_long"]) == ("solver", 22.0, None, 0.0)
 
 
@@ -104,7 +104,7 @@ def test_models_and_solvers_are_compared_on_the_same_texts(monkeypatch):
     assert [(row["model"], row["texts"]) for row in whole] == [(name, 2) for name in names]
     assert [row["ser"] for row in whole] == pytest.approx(means)
     first = result.tables["short-and-long"].records(source="measured-first")
-    assert [(row["solver"], row["kind"], row["texts"]) for row in first] == [
+    assert [(row["model"], row["kind"], row["texts"]) for row in first] == [
         ("base", "model", 2),
         ("perfect", "solver", 2),
         ("base (solver)", "solver", 2),
@@ -114,6 +114,16 @@ def test_models_and_solvers_are_compared_on_the_same_texts(monkeypatch):
     assert "on the first 2 texts alone is: base 6.25 %, perfect 0.00 %" in result.summary
     assert result.caveats[0].startswith("broken is left out: the solver 'broken' returned 3 characters")
     assert [trace.name for trace in result.figure("same-texts").figure.data] == names
+
+
+def test_solvers_whose_names_differ_only_in_a_hyphen_keep_their_arrays(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    solvers = {"my solver": lambda setup: str, "my-solver": lambda setup: lambda text: text.replace("A", "X")}
+    ctx = RunContext.open(reader(), data=TEXTS, split="all", solvers=solvers)
+    result = ErrorsByLength(solver=tuple(solvers), solver_texts=2).run(ctx)
+    assert result.array("ser-same-texts", model="my solver (1)").tolist() == [0, 0]
+    assert result.array("ser-same-texts", model="my-solver (2)").tolist() == [50, 50]
+    assert result.metric("ser-same-texts", model="my-solver (2)").value == 50
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -139,7 +149,7 @@ def test_an_unknown_solver_is_refused_before_anything_is_read(run_context):
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"), [({"samples": 0}, "leaves no text"), ({"solver_texts": -1}, "is negative")]
+    ("options", "complaint"), [({"samples": 0}, "leaves no text"), ({"solver_texts": -1}, "is too small")]
 )
 def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):

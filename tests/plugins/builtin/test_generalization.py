@@ -39,11 +39,15 @@ def run(*trainings, **options):
     return Generalization(trainings, **options).run(RunContext())
 
 
+def names(result):
+    return [metric.name for metric in result.metrics]
+
+
 def test_each_pool_has_a_line_and_a_row_of_its_last_values(trainings):
     result = run(trainings)
     first, second, third = result.tables["pools"].records()
-    assert [row["pool"] for row in (first, second, third)] == [10, 2000, "all"]
-    assert (first["training"], first["steps"]) == ("pool-10", 600)
+    assert [row["pool"] for row in (first, second, third)] == [10, 2000, None]
+    assert (first["model"], first["steps"]) == ("pool-10", 600)
     assert first["training_loss"] == pytest.approx(0.05)
     assert first["accuracy"] == pytest.approx(0.3)
     assert (first["best_accuracy"], first["best_step"]) == (pytest.approx(0.4), 300)
@@ -54,7 +58,8 @@ def test_each_pool_has_a_line_and_a_row_of_its_last_values(trainings):
     assert [trace.showlegend for trace in drawn] == [True] * 3 + [False] * 3
     assert list(drawn[4].y) == pytest.approx([0.5, 0.95])
     assert list(drawn[4].x) == [300, 600]
-    assert result.array("accuracy", model="pool-2000").tolist() == pytest.approx(np.array([[300, 600], [0.5, 0.95]]))
+    assert result.array("accuracy", model="pool-2000").tolist() == pytest.approx([0.5, 0.95])
+    assert result.array("accuracy-steps", model="pool-2000").tolist() == [300, 600]
 
 
 def test_the_smallest_pool_that_generalises_is_found(trainings):
@@ -63,9 +68,13 @@ def test_the_smallest_pool_that_generalises_is_found(trainings):
     assert (headline.name, headline.value) == ("smallest-pool", 2000)
     assert result.metric("best-accuracy").value == pytest.approx(0.96)
     assert "has 2,000 keys; the next smaller one, 10 keys, does not." in result.summary
-    assert run(trainings, threshold=0.955).metric("smallest-pool").value == "all"
+    assert result.metric("generalises").value is True
+    unlimited = run(trainings, threshold=0.955)
+    assert names(unlimited) == ["generalises", "best-accuracy", "trainings"]  # all keys are not a pool with a size
+    assert unlimited.metric("generalises").value is True
     hopeless = run(trainings, threshold=1.0)
-    assert hopeless.metric("smallest-pool").value == "none"
+    assert names(hopeless) == names(unlimited)
+    assert hopeless.metric("generalises").value is False
     assert "No training gets 100 %" in hopeless.summary
 
 
@@ -95,7 +104,7 @@ def test_trainings_that_cannot_be_compared_are_named(tmp_path):
     assert "the next smaller one, 10 keys, does not." in result.summary  # 50 keys were not measured
     alone = run(other)
     assert alone.tables["pools"].records()[0]["accuracy"] is None
-    assert alone.metric("smallest-pool").value == "not measured"
+    assert names(alone) == ["trainings"]
     assert "No training gets" not in alone.summary
     assert set(alone.figures) == {"training"}
 
@@ -107,10 +116,17 @@ def test_two_trainings_on_one_pool_are_told_apart(tmp_path):
     assert [trace.name for trace in drawn[:2]] == ["10 keys, a", "10 keys, b"]
 
 
+def test_trainings_whose_names_differ_only_in_a_hyphen_keep_their_arrays(tmp_path):
+    for place, name in enumerate(("pool 10", "pool-10")):
+        write_training(tmp_path / name, losses=line(3, 0.05), errors=[(600, 0.1 * place)], pool=10)
+    assert {key.partition("@")[2] for key in run(tmp_path).arrays} == {"pool-10-1", "pool-10-2"}
+
+
 def test_noise_is_smoothed(tmp_path):
     noisy = [(step, loss + 0.5 * (-1) ** step) for step, loss in line(3, 1, count=200, every=1)]
     write_training(tmp_path / "noisy", losses=noisy)
-    raw, smoothed = run(tmp_path, window=21).array("loss", model="noisy")[1:]
+    result = run(tmp_path, window=21)
+    raw, smoothed = (result.array(name, model="noisy") for name in ("loss", "smoothed-loss"))
     middle = slice(20, -20)
     expected = [loss for _, loss in line(3, 1, count=200)]
     assert abs(smoothed - expected)[middle].max() < 0.1 < abs(raw - expected)[middle].min()
@@ -138,7 +154,7 @@ def test_a_short_curve_is_smoothed_over_a_tenth_of_it_or_not_at_all(points):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"window": 0}, "leaves nothing to smooth over"),
+        ({"window": 0}, "window=0 is too small"),
         ({"threshold": 0}, "not an accuracy"),
         ({"threshold": 2}, "not an accuracy"),
     ],
@@ -154,6 +170,6 @@ def test_it_runs_from_the_command_line(trainings, tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["run", "generalization", "--trainings", str(trainings), "--out", str(out)])
     assert result.exit_code == 0, result.output
     headline, report = result.stdout.splitlines()
-    assert headline == "smallest pool with 90 % on unseen keys: 2000"
+    assert headline == "smallest pool with 90 % on unseen keys: 2000 keys"
     options = json.loads((Path(report).parent / "result.json").read_text())["provenance"]["options"]
     assert options["trainings"] == [str(trainings)]

@@ -64,9 +64,9 @@ def test_a_letter_read_as_a_mark_is_not_a_collision_and_not_one_to_one(monkeypat
     leave_letters_alone(monkeypatch)
     found = measure(context(reader(B=".", E="!")))
     assert found.collisions.sum() == 0
-    assert found.one_to_one.tolist().count(False) == 3
+    assert found.keys.one_to_one.tolist().count(False) == 3
     assert found.collided is None
-    assert np.sort(found.accuracy).tolist() == [0, 1 / 2, 1 / 2]
+    assert np.sort(found.keys.accuracy).tolist() == [0, 1 / 2, 1 / 2]
 
 
 def test_the_bijective_key_is_a_permutation_and_the_report_says_so(monkeypatch):
@@ -77,7 +77,9 @@ def test_the_bijective_key_is_a_permutation_and_the_report_says_so(monkeypatch):
     result = KeyRecovery().run(context(reader("bijective")))
     assert value(result, "key-accuracy") == value(result, "whole-key-right") == 100
     assert value(result, "key-accuracy-of-26") < 100  # the text does not determine the others
-    assert value(result, "not-one-to-one") == 0
+    assert str(result.metric("not-one-to-one")) == "0 %"  # an error of 0 would mislead
+    assert result.array("one-to-one", model="bijective").tolist() == [True] * 3
+    assert result.array("key-accuracy", model="bijective").tolist() == [100] * 3
     assert "None of its keys gives two letters one meaning" in result.summary
     assert not {"collisions", "collision-example"} & result.tables.keys()
     assert "not-one-to-one" not in result.figures
@@ -146,7 +148,8 @@ def test_probabilities_are_those_of_solve(bijective):
 
 def test_texts_are_kept_in_the_order_of_their_numbers(tiny_alice):
     found = measure(tiny_context(tiny_alice, texts=12))
-    assert found.keys[:2].tolist() == [list(range(12)), [len(text) for text in tiny_texts(12)]]
+    assert found.keys.numbers.tolist() == list(range(12))
+    assert found.keys.lengths.tolist() == [len(text) for text in tiny_texts(12)]
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

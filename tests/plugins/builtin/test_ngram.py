@@ -221,11 +221,11 @@ def test_models_with_texts_of_other_lengths_share_the_tables():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"samples": 1}, "samples=1 leaves no text"),
+        ({"samples": 1}, "samples=1 is too small; give 2 or more"),
         ({"longest": 0}, "longest=0 is not a supported"),
         ({"longest": 13}, "choose 1 to 12"),
-        ({"epochs": 0}, "there is no probe"),
-        ({"hidden": 0}, "there is no probe"),
+        ({"epochs": 0}, "epochs=0 is too small"),
+        ({"hidden": 0}, "hidden=0 is too small"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_at_once(options, complaint):

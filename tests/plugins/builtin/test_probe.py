@@ -11,7 +11,7 @@ from tiny import tiny
 from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins.builtin.probe import Probe, Target
-from alice.plugins.builtin.probe.measure import measure, random_twin
+from alice.plugins.builtin.probe.measure import jobs, measure, random_twin
 from alice.plugins.conformance import tiny_context
 from alice.plugins.store import FOLDER_VARIABLE
 from alice.probes.tasks import tasks
@@ -106,7 +106,7 @@ def test_the_targets_of_the_command_are_those_of_the_probes():
 
 
 @pytest.mark.parametrize(
-    ("options", "jobs"),
+    ("options", "asked"),
     [
         ({"kind": "linear", "target": ("vowel", "rank", "vowel")}, {"linear": ("vowel", "rank")}),
         ({"kind": "mlp"}, {"mlp": get_args(Target)}),
@@ -114,14 +114,15 @@ def test_the_targets_of_the_command_are_those_of_the_probes():
         ({"target": ("rank",)}, {"linear": ("rank",), "mlp": ("rank",)}),
     ],
 )
-def test_options_choose_kinds_and_targets(options, jobs):
-    assert Probe(**options).jobs == jobs
+def test_options_choose_kinds_and_targets(options, asked):
+    probe = Probe(**options)
+    assert jobs(probe.kind, probe.targets) == asked
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"samples": 1}, "cannot be split"),
+        ({"samples": 1}, "samples=1 is too small; give 2 or more"),
         ({"hidden": 0}, "hidden=0"),
         ({"epochs": -1}, "epochs=-1"),
         ({"target": ("colour",)}, "colour is unknown"),

@@ -112,7 +112,7 @@ def test_models_stand_side_by_side():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"relabellings": 1}, "leaves nothing to compare"),
+        ({"relabellings": 1}, "relabellings=1 is too small"),
         ({"samples": 0}, "leaves no text"),
         ({"encrypt": True}, "nothing to encrypt"),
         ({"example": -1}, "no example -1"),

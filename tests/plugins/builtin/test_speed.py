@@ -8,7 +8,6 @@ from tiny import tiny
 
 from alice import timing
 from alice.errors import AliceError
-from alice.model import heads
 from alice.plugins import RunContext
 from alice.plugins.builtin.solver_scores import ciphertexts, solve_all
 from alice.plugins.builtin.speed import Speed
@@ -53,10 +52,10 @@ def test_letters_per_second_are_letters_over_the_seconds_of_the_calls(clock, var
 
 
 def test_the_share_of_the_assignment_times_the_function_that_the_head_calls(clock, monkeypatch):
-    calls = []
-    assign = heads.assign
-    monkeypatch.setattr(heads, "assign", lambda scores: calls.append(len(scores)) or assign(scores))
-    found = Timing(tiny_context(tiny("bijective"), texts=5), True, 1)
+    calls, model = [], tiny("bijective")
+    assign = model.head.assign
+    monkeypatch.setattr(model.head, "assign", lambda scores: calls.append(len(scores)) or assign(scores))
+    found = Timing(tiny_context(model, texts=5), True, 1)
     found.take_turn()
     # The watch of the whole starts, that of the assignment starts and stops, that of the whole stops: 1 of 3 seconds.
     assert found.seconds == [15.0]
@@ -66,11 +65,11 @@ def test_the_share_of_the_assignment_times_the_function_that_the_head_calls(cloc
 
 def test_assignment_and_threads_are_restored_even_if_a_model_fails(monkeypatch):
     model = tiny("bijective")
-    before = heads.assign, torch.get_num_threads()
+    before = model.head.assign, torch.get_num_threads()
     monkeypatch.setattr(model, "forward", lambda *args, **kwargs: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         Timing(tiny_context(model, texts=2), True, before[1] + 1).take_turn()
-    assert (heads.assign, torch.get_num_threads()) == before
+    assert (model.head.assign, torch.get_num_threads()) == before
 
 
 def test_one_text_at_a_time_and_batches_give_the_models_own_errors(model):
@@ -148,7 +147,7 @@ def test_the_report_has_a_row_for_each_setting_and_solver(clock):
     assert [row["model"] for row in rows] == ["base", "base", "bijective", "bijective"]
     assert [row["assignment_share"] for row in rows] == [None, None, pytest.approx(1 / 3), pytest.approx(1 / 3)]
     solvers = result.tables["solvers"].records()[:4]
-    assert [row["solver"] for row in solvers] == ["base", "bijective", "beam", "hill-climbing"]
+    assert [row["model"] for row in solvers] == ["base", "bijective", "beam", "hill-climbing"]
     assert [row["kind"] for row in solvers] == ["model", "model", "solver", "solver"]
     assert [row["training_texts"] for row in solvers] == [None, None, 20, 20]
     assert any("one thread got only 0.50 of a core" in caveat for caveat in result.caveats)
@@ -166,7 +165,7 @@ def test_every_speed_has_a_name_for_its_setting(clock):
         assert str(metric).endswith("letters/s")
     assert result.metric("assignment-share").model == "bijective"
     same = {m.model: m.value for m in result.metrics if m.name == "letters-per-second-same-texts"}
-    assert same == {row["solver"]: row["letters_per_second"] for row in result.tables["solvers"].records()}
+    assert same == {row["model"]: row["letters_per_second"] for row in result.tables["solvers"].records()}
     assert list(same) == ["base", "bijective", "base (solver)", "mine"]
     assert result.array("seconds", model="base").shape == (2, 2)
     assert (
@@ -193,14 +192,15 @@ def test_a_length_that_a_model_cannot_read_is_refused(run_context):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"samples": 0}, "samples=0 leaves nothing"),
-        ({"rounds": 0}, "rounds=0 leaves nothing"),
-        ({"training_texts": 0}, "training_texts=0 leaves nothing"),
-        ({"seconds": -1.0}, "not a time limit"),
-        ({"seconds": float("nan")}, "not a time limit"),
-        ({"length": 0}, "length=0 leaves no text"),
-        ({"classical": -1}, "is negative"),
-        ({"climbs": 0}, "out of range"),
+        ({"samples": 0}, "samples=0 is too small; give 1 or more"),
+        ({"rounds": 0}, "rounds=0 is too small"),
+        ({"training_texts": 0}, "training_texts=0 is too small"),
+        ({"seconds": -1.0}, "give 0 or more"),
+        ({"seconds": float("nan")}, "seconds=nan is too small"),
+        ({"length": 0}, "length=0 is too small"),
+        ({"classical": -1}, "classical=-1 is too small"),
+        ({"climbs": 0}, "climbs=0 is too small"),
+        ({"climbs": 10_001}, "too large"),
     ],
 )
 def test_invalid_options_are_refused(options, complaint):
@@ -208,7 +208,7 @@ def test_invalid_options_are_refused(options, complaint):
         Speed(**options)
 
 
-def test_with_a_fake_clock_two_runs_with_solvers_are_identical(clock):
+def test_with_a_fake_clock_the_result_is_reproducible(clock):
     ctx = tiny_context(tiny("bijective"), texts=30)
     first, second = (fingerprint(Speed(samples=5, **QUICK).run(ctx)) for _ in range(2))
     assert first == second

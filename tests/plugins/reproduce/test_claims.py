@@ -9,7 +9,6 @@ from handmade import leave_letters_alone, reader
 
 from alice.plugins import RunContext
 from alice.plugins.builtin.key_recovery import KeyRecovery
-from alice.plugins.builtin.key_recovery.measure import COLUMNS
 from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.claims import CLAIMS
@@ -20,7 +19,7 @@ from alice.reports import Metric, Report, Result, Table, model_key
 
 BASE, BIJECTIVE = Model("base", "base"), Model("bijective", "bijective")
 PAIR = (BASE, BIJECTIVE)
-PAIRED = {"data": {"sha256": "0", "texts": 400}, "duration": 1.5}
+PAIRED = {"data": [{"model": name, "sha256": "0", "texts": 400} for name in ("base", "bijective")], "duration": 1.5}
 
 
 def finding(analysis, folder, models=PAIR, about=PAIRED, **parts):
@@ -65,10 +64,8 @@ def key_recovery(folder, base, bijective):
     """Return 1000 texts per model, of which (one-to-one, consistent) have these properties."""
     arrays, rows = {}, []
     for model, (one_to_one, consistent) in zip(PAIR, (base, bijective), strict=True):
-        keys = np.ones((len(COLUMNS), 1000), dtype=np.int64)
-        keys[COLUMNS.index("one-to-one"), one_to_one:] = 0
-        keys[COLUMNS.index("consistent"), consistent:] = 0
-        arrays[model_key("keys", model.name)] = keys
+        arrays[model_key("one-to-one", model.name)] = np.arange(1000) < one_to_one
+        arrays[model_key("consistent", model.name)] = np.arange(1000) < consistent
         rows.append((model.name, "all", 95.0, 1.0, 70.0, 5.0))
     columns = ("model", "length", "key_accuracy", "key_accuracy_error", "whole_key_right", "whole_key_right_error")
     return finding("key-recovery", folder, arrays=arrays, tables={"by-length": Table(columns, rows)})
@@ -149,7 +146,7 @@ def test_ngrams_and_probes_are_tested_on_the_same_texts(tmp_path):
     assert items["Table 5"].rows[0].ours == "0.800, 0.800"
     claims, _, _ = assembled(ngram(tmp_path, -0.1))
     assert claims["probes"].outcome == "does not hold"
-    claims, _, _ = assembled(ngram(tmp_path, 0.1, about={"data": {"base": {}, "bijective": {}}}))
+    claims, _, _ = assembled(ngram(tmp_path, 0.1, about={"data": [{"model": "base"}, {"model": "bijective"}]}))
     assert (claims["probes"].outcome, claims["ngrams"].outcome) == ("not tested", "holds")
     assert "--ckpt" in claims["probes"].absent
 
@@ -167,8 +164,8 @@ def test_a_figure_of_one_model_and_one_probe_has_the_outcome_of_their_tests(tmp_
 
 
 def generalization(folder, accuracies):
-    columns = ("pool", "training", "steps", "training_loss", "accuracy", "texts")
-    rows = [(10**place, "a", 1000, 0.01, accuracy, 500) for place, accuracy in enumerate(accuracies, 3)]
+    columns = ("model", "pool", "steps", "training_loss", "accuracy", "texts")
+    rows = [("a", 10**place, 1000, 0.01, accuracy, 500) for place, accuracy in enumerate(accuracies, 3)]
     paper = Table(("pool", "generalises_in_paper", "generalises", "accuracy"), [(1000, False, False, 0.2)])
     return finding("generalization", folder, (), tables={"pools": Table(columns, rows), "paper": paper})
 
@@ -217,7 +214,7 @@ def errors_by_length(folder, more_of=0, length=30, wrong=None):
         ("beam", "solver", "measured-first", 100, 20.0, 3.0, 0.5, 0.1),
         ("Beam + 6-gram (Nuhn et al. 2013)", "solver", "paper", None, 22.0, None, 0.0, None),
     ]
-    columns = ("solver", "kind", "source", "texts", "ser_short", "ser_short_error", "ser_long", "ser_long_error")
+    columns = ("model", "kind", "source", "texts", "ser_short", "ser_short_error", "ser_long", "ser_long_error")
     by_length = Table(("model", "length", "texts", "median", "low", "high"), [("base", "[0,32)", 400, 8.0, 2.0, 14.0)])
     tables = {"short-and-long": Table(columns, rows), "by-length": by_length}
     return finding("errors-by-length", folder, arrays=arrays, tables=tables)
@@ -323,7 +320,7 @@ def test_compute_is_also_judged_by_the_ends_of_the_trainings(tmp_path, ends, out
 
 def borg(folder):
     rows = [("m", "measured", 2.5, 1.0, 4.0), ("m", "measured-vote", 2.0, None, None), ("x", "paper", 2.8, 0.0, 6.25)]
-    table = Table(("solver", "source", "ser", "lowest", "highest"), rows)
+    table = Table(("model", "source", "ser", "lowest", "highest"), rows)
     return finding("borg", folder, [Model("m", "base")], tables={"solvers": table})
 
 
@@ -350,7 +347,7 @@ def test_an_analysis_that_was_not_run_names_the_command_everywhere():
 
 def test_a_result_that_lacks_something_costs_only_its_own_parts(tmp_path):
     claims, items, failed = assembled(early_exit(tmp_path, (90, 50, 10)), finding("scaling", tmp_path, ()))
-    assert "KeyError" in items["Figure 8"].absent
+    assert "there is no table 'sizes'" in items["Figure 8"].absent
     assert [problem.partition(" (")[0] for problem in failed] == ["the claim compute", "Figure 8"]
     assert claims["layers"].outcome == "holds"
 
@@ -359,6 +356,12 @@ def test_trainings_without_measurements_decide_nothing(tmp_path):
     claims, _, failed = assembled(scaling(tmp_path, ()))
     assert math.isnan(claims["compute"].checks[0].low)
     assert failed == []
+
+
+def test_what_has_no_claim_is_known():
+    without = {printed.label for printed in ITEMS if not printed.claim}
+    assert "Table 4" in without
+    assert not {"Table 1", "Table 2", "Figure 2", "Appendix F", "Appendix H"} & without
 
 
 def test_every_claim_and_item_has_an_analysis_that_is_planned_and_every_planned_one_an_item():
