@@ -21,8 +21,8 @@ browser:
 	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium chromium-driver) >/dev/null || \
 	echo "no Chromium here, and it cannot be installed: the tests in a browser will be skipped"
 
-# One process a core with one thread each; the tests of a file share what they set up, so they stay together. A process
-# that dies is not replaced: the one that takes its place can wait for ever for tests that nobody gives it.
+# One process a core with one thread each; the tests of a file share what they set up, so they stay together. Crashed
+# workers are not restarted; with loadfile a new worker may hang.
 test: $(INSTALLED) browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --max-worker-restart 0
 

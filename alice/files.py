@@ -119,7 +119,7 @@ def _unreadable(path: Path) -> str:
 
 
 def folder_kind(folder: Path) -> FolderKind | None:
-    """Return what a folder is, judging by its files; None if it is nothing of ours. The other files are not listed."""
+    """Detect the kind of folder from its files, without listing it; None if this program did not write it."""
     if _has(folder, "training-state.safetensors"):
         return "training"
     # An exported checkpoint also has a training.json, with totals.
@@ -245,7 +245,7 @@ def check_parent(out: Path | str) -> Path:
 
 
 def _folder_path(out: Path | str) -> Path:
-    """Return the path of a folder that exists or can be created as far as names go; raise if a file is in the way."""
+    """Return the path of a folder that exists or whose path contains no file; raise otherwise."""
     out = user_path(out)
     if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
         raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")

@@ -4,17 +4,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.statistics import Floats
+from alice.text.alphabet import PAD
 
 LENGTH_BINS = (0, 32, 64, 128, 256)
 """Lower bounds of the paper's bins; the last has no upper bound."""
 SHORT = 128
 """Texts below this length are reported separately."""
-_PAD = 0  # as in alice.text.alphabet; this module imports no room
 
 
 def error_rates(predicted: NDArray[np.integer], plain: NDArray[np.integer]) -> Floats:
     """Return the fraction of wrong characters in each text, (batch, pos) twice -> (batch,); padding does not count."""
-    text = plain != _PAD
+    text = plain != PAD
     return ((predicted != plain) & text).sum(1) / text.sum(1)
 
 

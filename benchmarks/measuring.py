@@ -52,8 +52,8 @@ class Ratio:
 def one_core() -> Iterator[None]:
     """Compute with one thread, and make the C library keep freed memory.
 
-    Otherwise the order in which tensors are freed decides how many page faults a contestant pays for, up to a tenth of
-    the time of a large batch. Without glibc only the number of threads is set.
+    Otherwise the allocation order would bias the timings by up to a tenth. Without glibc only the number of threads is
+    set.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):

@@ -1,13 +1,15 @@
 """Loads plugins: the built-in ones first, then installed ones, those in a folder and those given as files.
 
-A plugin that fails to load is listed with its error; the others still load. Nothing is global: every call of `build`
-loads all plugins again.
+A plugin that fails to load, or that takes longer than `TIME_LIMIT`, is listed with its error; the others still load.
+Nothing is global: every call of `build` loads all plugins again.
 """
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.solvers import SolverOpener
 
+TIME_LIMIT = 60.0
+"""Seconds that a plugin of others may take to load, where the system has SIGALRM and in the main thread only."""
 BUILTIN = (
     "alice.plugins.builtin.quotes",
     "alice.plugins.builtin.classical_solvers",
@@ -138,7 +142,8 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
     plugin = Plugin(candidate.name, candidate.version, candidate.origin, candidate.where)
     started, module = perf_counter(), None
     try:
-        with redirect_stdout(sys.stderr):  # what a plugin prints must not end up in --json output
+        # What a plugin prints must not end up in --json output.
+        with redirect_stdout(sys.stderr), _time_limit(None if candidate.origin == "built-in" else TIME_LIMIT):
             module = candidate.load()
             _check_version(module)
             manager.register(module, f"{candidate.origin}: {candidate.where}")
@@ -152,6 +157,34 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
             manager.unregister(module)
         plugin = replace(plugin, analyses=(), corpora={}, solvers={}, error=one_line(error))
     return replace(plugin, seconds=perf_counter() - started)
+
+
+class _TooSlowError(BaseException):
+    """Not an Exception, so that a plugin that catches all exceptions does not catch it."""
+
+
+@contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """Interrupt a block that takes too long; without a limit, in another thread or on Windows, do nothing."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if seconds is None or not in_main_thread or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise _TooSlowError(f"it was not ready after {seconds:g} seconds")
+
+    started, before = perf_counter(), signal.signal(signal.SIGALRM, stop)
+    others = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again every second, in case a plugin catches it
+    try:
+        yield
+    except _TooSlowError as error:
+        raise AliceError(str(error)) from error
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if others[0]:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, others[0] - (perf_counter() - started)), others[1])
 
 
 def _ask(manager: pluggy.PluginManager, module: Any, plugin: Plugin) -> Plugin:

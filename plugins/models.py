@@ -1,4 +1,4 @@
-"""The models of a context: loading them, telling them apart, and noticing whatever would change what they compute."""
+"""The models of a context: loading them, telling them apart, and detecting hooks and changed weights."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -19,7 +19,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +37,7 @@ from transformer_lens import ActivationCache
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import atomic_write, remove_drafts, user_path
+from alice.files import atomic_write, read_json, remove_drafts, user_path
 from alice.model.activations import Activations, run_batch
 from alice.plugins.models import hooks_on
 from alice.text.batches import Batch
@@ -107,15 +107,30 @@ class StoredActivations:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[tuple[Batch, ActivationCache]]:
-        return (self[number] for number in range(len(self)))
+        """Yield all pairs; if the weights change meanwhile, remove what was stored and raise."""
+        check = cache(self._check_weights)  # hashing takes a second for a large model, so once before and once after
+        try:
+            for number in range(len(self)):
+                yield self._pair(number, check)
+        finally:
+            if check.cache_info().currsize and not self.named.is_unchanged():
+                for name in self.source.names:
+                    remove_hook(self.folder / name)
+                self._known.clear()
+                self._check_weights()
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
+        return self._pair(number, self._check_weights)
+
+    def _pair(self, number: int, check_weights: Callable[[], None]) -> tuple[Batch, ActivationCache]:
+        """Return a batch with its activations, stored or computed; the weights are checked before computing."""
         batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
         found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}
         shards = {name: self._shard(name, number) for name in names}
         untested = [name for name in found if name not in self._trusted and shards[name] not in self._known]
         if wanted := [name for name in names if name not in found or name in untested]:
+            check_weights()
             for name, tensor in self._compute(wanted, batch).items():
                 if name in untested and _agree(found[name], tensor):
                     self._trusted.add(name)
@@ -136,13 +151,16 @@ class StoredActivations:
                 "remove the hook, or use ctx.activations"
             )
 
-    def _compute(self, names: list[str], batch: Batch) -> dict[str, Tensor]:
-        """Run the clean model for some hooks; return ordinary tensors on the CPU, as reading from disk does."""
+    def _check_weights(self) -> None:
+        """Refuse a model whose weights are not those of its fingerprint."""
         if not self.named.is_unchanged():
             raise AliceError(
                 f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
                 "stored; open the changed model with RunContext.open, or use ctx.activations"
             )
+
+    def _compute(self, names: list[str], batch: Batch) -> dict[str, Tensor]:
+        """Run the clean model for some hooks; return ordinary tensors on the CPU, as reading from disk does."""
         model = self.named.model
         found: dict[str, Tensor] = {}
         with torch.autocast(model.cfg.device.type, enabled=False):
@@ -318,8 +336,8 @@ def _is_store(folder: Path) -> bool:
     try:
         if folder.is_symlink() or marker.is_symlink() or not marker.is_file():
             return False
-        about = json.loads(marker.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        about = read_json(marker)
+    except (OSError, ValueError):
         return False
     return isinstance(about, dict) and (about.get("format"), about.get("version")) == (FORMAT, VERSION)
 

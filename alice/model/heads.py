@@ -93,6 +93,8 @@ class BijectiveHead(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.assign = assign
+        """Returns the best assignment for scores, (batch, n, n) -> (batch, n); `speed` replaces it to time it."""
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
         letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
@@ -115,7 +117,7 @@ class BijectiveHead(nn.Module):
             scores = self.hook_log_perm(self._relax(scores))
         if soft:
             return self._whole(scores, identity=0.0, elsewhere=-torch.inf)
-        perm = F.one_hot(assign(scores), len(self.letter_ids)).to(scores.dtype)
+        perm = F.one_hot(self.assign(scores), len(self.letter_ids)).to(scores.dtype)
         return self._whole(self.hook_perm(perm), identity=1.0, elsewhere=0.0)
 
     def _gather(self, pooled: Tensor, counts: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ class Hook(HookPoint):
         return bool(self._forward_hooks or self._backward_hooks or self._forward_pre_hooks or self._backward_pre_hooks)
 
 
-def keep_hooks_at_hand(root: nn.Module) -> None:
+def cache_hooks_as_attributes(root: nn.Module) -> None:
     """Store every module's hooks as ordinary attributes, which avoids torch's slower lookup."""
     for module in root.modules():
         module.__dict__.update({name: child for name, child in module._modules.items() if isinstance(child, Hook)})

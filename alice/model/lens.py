@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.model.config import ModelConfig
-from alice.text.alphabet import PAD, Alphabet
+from alice.text.alphabet import Alphabet, pad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,17 +88,15 @@ class LensSurface:
 
     @property
     def W_O(self) -> Tensor:  # noqa: N802
-        """Output weights of every head, (layer, head, d_head, d_model)."""
+        """Output weights of every head, (block, head, d_head, d_model)."""
         return torch.stack([cast(Any, block).attn.W_O for block in self.blocks])
 
     def to_tokens(self, texts: str | Sequence[str]) -> Tensor:
         """Return the ids of one text or several on the model's device, (batch, pos), padded on the right."""
         texts = [texts] if isinstance(texts, str) else list(texts)
-        rows = [torch.from_numpy(self.alphabet.encode(text).astype("int64")) for text in texts]
-        if not rows or any(len(row) == 0 for row in rows):
+        if not texts or not all(texts):
             raise AliceError("there is an empty text; give texts of at least one character")
-        padded = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
-        return padded.to(self.cfg.device)
+        return torch.from_numpy(pad([self.alphabet.encode(text) for text in texts]).astype("int64")).to(self.cfg.device)
 
     def to_string(self, tokens: Tensor | Ids | Sequence[int] | Sequence[Sequence[int]]) -> str | list[str]:
         """Return the text of ids, (pos,), or the texts of a batch of ids, (batch, pos); padding is left out."""
@@ -129,5 +127,5 @@ class LensSurface:
         return (self.ln_final.w * self.W_U.T)[tokens]
 
     def accumulated_bias(self, layer: int, mlp_input: bool = False, include_mlp_biases: bool = True) -> Tensor:
-        """Return the sum of the biases added to the stream before a layer: zeros, since the blocks have none."""
+        """Return the sum of the biases added to the stream before block `layer`: zeros, since the blocks have none."""
         return torch.zeros(self.config.d_model, device=self.cfg.device, dtype=self.cfg.dtype)

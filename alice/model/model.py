@@ -14,7 +14,7 @@ from alice.errors import AliceError, nearest
 from alice.model.config import ModelConfig
 from alice.model.device import choose_device
 from alice.model.heads import BijectiveHead, LinearHead, SymbolPool
-from alice.model.hooks import Hook, keep_hooks_at_hand
+from alice.model.hooks import Hook, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
 from alice.model.layers import Block, RMSNorm
 from alice.model.lens import LensSurface
@@ -41,7 +41,7 @@ class Alice(LensSurface, HookedRootModule):
         self.pool = SymbolPool(config)
         self.head = BijectiveHead(config) if config.variant == "bijective" else LinearHead(config)
         self.setup()
-        keep_hooks_at_hand(self)
+        cache_hooks_as_attributes(self)
         self.reset_parameters()
 
     @classmethod

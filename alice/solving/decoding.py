@@ -8,7 +8,7 @@ from torch import Tensor
 
 from alice.model import Alice
 from alice.solving.solution import NO_SYMBOL, Reading, Solution, note_on, read, unsolved
-from alice.text.alphabet import LETTERS, PAD, Alphabet
+from alice.text.alphabet import LETTERS, Alphabet, pad
 from alice.text.batches import BatchLimit, plan
 
 LIMIT = BatchLimit(tokens=2048)
@@ -34,10 +34,7 @@ def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterat
 
 @torch.inference_mode()
 def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list[Solution]:
-    ids = torch.full((len(readings), max(len(reading.ids) for reading in readings)), PAD)
-    for row, reading in zip(ids, readings, strict=True):
-        row[: len(reading.ids)] = torch.from_numpy(reading.ids.astype(np.int64))
-    ids = ids.to(model.cfg.device)
+    ids = torch.from_numpy(pad([reading.ids for reading in readings]).astype(np.int64)).to(model.cfg.device)
     streams = _streams(model, ids) if layers else [model.resid(ids)]
     answers = [model.decode_symbols(stream, ids, soft=False).argmax(-1) for stream in streams]  # (batch, symbol) each
     wanted = zip(streams, answers, strict=True) if layers else [(streams[-1], answers[-1])]
@@ -55,7 +52,7 @@ def _solve_batch(model: Alice, readings: list[Reading], *, layers: bool) -> list
 
 
 def _streams(model: Alice, ids: Tensor) -> list[Tensor]:
-    """Return the residual stream after the embedding and after each layer, (batch, pos, d_model) each."""
+    """Return the residual stream at each layer, the embedding first, (batch, pos, d_model) each."""
     names = model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
     _, cache = model.run_with_cache(ids, names_filter=names)
     return [cache[name] for name in names]

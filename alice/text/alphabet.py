@@ -1,5 +1,6 @@
 """Symbols and their ids: padding is 0, every other id stands for one character."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 
@@ -13,6 +14,14 @@ LETTERS = ascii_uppercase
 PUNCTUATION = ".,!?-;:'\""
 
 Ids = NDArray[np.uint8]
+
+
+def pad(rows: Sequence[Ids]) -> Ids:
+    """Return texts of different lengths as one array, (batch, pos), padded on the right."""
+    padded = np.full((len(rows), max(map(len, rows), default=0)), PAD, dtype=np.uint8)
+    for place, row in zip(padded, rows, strict=True):
+        place[: len(row)] = row
+    return padded
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from alice.errors import AliceError
-from alice.text.alphabet import PAD, Alphabet, Ids
+from alice.text.alphabet import PAD, Alphabet, Ids, pad
 from alice.text.cipher import KeyArray, encrypt_ids, random_keys
 
 MAX_PADDING = 0.05
@@ -69,11 +69,7 @@ class EncodedTexts:
 
     def padded(self, index: NDArray[np.integer]) -> Ids:
         """Return the texts of these numbers as rows, (batch, pos), padded on the right."""
-        lengths = self.lengths[index]
-        rows = np.full((len(index), lengths.max()), PAD, dtype=np.uint8)
-        for row, start, length in zip(rows, self._starts[index], lengths, strict=True):
-            row[:length] = self._ids[start : start + length]
-        return rows
+        return pad([self._ids[self._starts[number] : self._starts[number + 1]] for number in index])
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,3 @@ def encrypt_ids(ids: Ids, keys: NDArray[np.integer], alphabet: Alphabet) -> Ids:
     table = np.tile(np.arange(alphabet.size, dtype=np.uint8), (len(keys), 1))
     table[:, alphabet.letter_ids] = alphabet.letter_ids[keys]
     return np.take_along_axis(table, ids.astype(np.intp), axis=1)
-
-
-def decrypt_ids(ids: Ids, keys: NDArray[np.integer], alphabet: Alphabet) -> Ids:
-    """Undo `encrypt_ids`."""
-    return encrypt_ids(ids, invert(keys), alphabet)

@@ -1,12 +1,14 @@
 import json
+import signal
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from workbench import write_plugin
 
 from alice.errors import AliceError
-from alice.plugins import discovery
+from alice.plugins import discovery, manager
 from alice.plugins.manager import BUILTIN, build
 
 NOTHING = {"ALICE_INTERP_LOAD_PLUGINS": ""}
@@ -224,6 +226,45 @@ def test_a_class_that_is_not_an_analysis_is_refused_with_what_is_wrong(tmp_path,
     error = error_of(write_plugin(tmp_path / "odd.py", source=source))
     assert error.startswith("the analysis Odd ")
     assert missing in error
+
+
+HOOK = "from alice.plugins import hookimpl\n@hookimpl\ndef register_analyses():\n    {body}\n"
+CATCHING = "while True:\n    try:\n        time.sleep(60)\n    except Exception:\n        pass"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["time.sleep(600)", CATCHING, HOOK.format(body="time.sleep(600)"), "while True: pass"],
+    ids=["import", "catches errors", "hook", "busy"],
+)
+def test_a_plugin_that_never_finishes_loading_is_reported_and_the_others_stay(tmp_path, monkeypatch, source):
+    monkeypatch.setattr(manager, "TIME_LIMIT", 0.3)
+    slow = write_plugin(tmp_path / "slow.py", source=f"import time\n{source}")
+    before = signal.getsignal(signal.SIGALRM)
+    plugins = load(slow, write_plugin(tmp_path / "good.py"))
+    assert [plugin.error for plugin in plugins.broken] == ["it was not ready after 0.3 seconds"]
+    assert "count" in plugins.analyses
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
+def test_the_time_limit_restores_an_earlier_timer_and_is_not_used_in_other_threads(tmp_path):
+    good = write_plugin(tmp_path / "good.py")
+    signal.setitimer(signal.ITIMER_REAL, 100)
+    try:
+        load(good)
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert 50 < left < 100
+    with ThreadPoolExecutor(1) as pool:
+        assert "count" in pool.submit(load, good).result().analyses
+
+
+@pytest.mark.parametrize("source", ["exit(0)", "raise SystemExit", "raise BaseException('no')", "raise GeneratorExit"])
+@pytest.mark.parametrize("hook", [False, True])
+def test_a_plugin_that_would_end_the_program_is_reported(tmp_path, source, hook):
+    file = write_plugin(tmp_path / "ends.py", source=HOOK.format(body=source) if hook else source)
+    assert error_of(file).startswith(("SystemExit", "BaseException: no", "GeneratorExit"))
 
 
 def test_a_clash_of_names_breaks_the_later_plugin_and_names_both(tmp_path):

@@ -251,6 +251,29 @@ def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, w
     assert not shards(stored.folder)
 
 
+def test_weights_that_change_during_an_iteration_leave_nothing_in_the_store(ctx):
+    stored, weight = ctx.store(*HOOKS), ctx.model.blocks[0].ln1.w
+    with pytest.raises(AliceError, match="the weights of base were changed"):  # noqa: PT012
+        for number, _ in enumerate(stored):
+            if number == 0:
+                weight.data.mul_(2)
+    assert len(stored) > 1
+    assert not shards(stored.folder)
+    weight.data.div_(2)
+    same(stored, ctx.activations(*HOOKS))
+
+
+def test_an_iteration_hashes_the_weights_twice_and_only_if_it_computes(ctx, monkeypatch):
+    hashed, is_unchanged = [], type(ctx.named_model).is_unchanged
+    monkeypatch.setattr(type(ctx.named_model), "is_unchanged", lambda self: hashed.append(1) or is_unchanged(self))
+    stored = ctx.store(*HOOKS)
+    assert len(stored) > 2
+    list(stored)
+    assert len(hashed) == 2
+    list(stored)
+    assert len(hashed) == 2
+
+
 def test_autocast_does_not_reach_the_store(ctx):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         list(ctx.store("blocks.*.hook_resid_post"))

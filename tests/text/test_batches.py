@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader
 from alice.errors import AliceError
 from alice.text.alphabet import ENGLISH
 from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource, plan, text_keys
-from alice.text.cipher import decrypt_ids, key_pool
+from alice.text.cipher import encrypt_ids, invert, key_pool
 
 RNG = np.random.default_rng(3)
 TEXTS = ["".join(RNG.choice(list(ENGLISH.symbols), size=n)) for n in RNG.integers(15, 301, size=400)]
@@ -51,7 +51,7 @@ def test_padding_is_less_than_a_twentieth_of_what_is_computed(encoded):
 def test_every_text_comes_back_when_its_key_is_undone(encoded):
     seen = {}
     for batch in Batches(encoded, ENGLISH, shuffle=True, seed=(5,)):
-        plain = decrypt_ids(batch.cipher_ids.numpy().astype(np.uint8), batch.keys.numpy(), ENGLISH)
+        plain = encrypt_ids(batch.cipher_ids.numpy().astype(np.uint8), invert(batch.keys.numpy()), ENGLISH)
         assert (plain == batch.plain_ids.numpy()).all()
         seen |= {int(i): ENGLISH.decode(row) for i, row in zip(batch.index, plain, strict=True)}
     assert seen == dict(enumerate(TEXTS))

@@ -131,3 +131,24 @@ def test_a_closed_pipe_is_not_an_error(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+WITH_THREAD = """
+import atexit, threading, time
+
+threading.Thread(target=time.sleep, args=({seconds},), name="sleeper").start()
+atexit.register(print, "cleaned up")
+"""
+
+
+@pytest.mark.parametrize(("seconds", "note"), [(600, "alice-interp: finished, stopping the thread sleeper\n"), (0, "")])
+@pytest.mark.parametrize(("arguments", "code"), [(["plugins", "--json"], 0), (["data", "stats", "gone.txt"], 1)])
+def test_a_thread_of_a_plugin_does_not_keep_the_program_alive(tmp_path, seconds, note, arguments, code):
+    (tmp_path / "mine.py").write_text(WITH_THREAD.format(seconds=seconds))
+    script = "from alice.cli import __main__ as program; program.GRACE = 0.5; import mine; program.run()"
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == code
+    assert done.stderr.endswith(note)
+    assert ("stopping" in done.stderr) is bool(note)
+    assert done.stdout.endswith("cleaned up\n")
