@@ -1,6 +1,7 @@
 """A stored report -> one HTML page that opens from disk, without network and without a model."""
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ SHORT_TEXT = 24
 """A cell of at most this many characters is not broken into lines."""
 CONTENTS_FROM = 4
 """Figures and tables from which a list of contents helps."""
+_BREAKS = re.compile(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)")
 
 
 def write_report(report: Report, *, out: Path | None = None, standalone: bool = False, force: bool = False) -> Path:
@@ -73,7 +75,7 @@ def render_report(report: Report, *, address: str | None = "..", linked: bool = 
         result=result,
         models=models,
         where=[part for part in (report.analysis, models, report.date) if part],
-        summary=[paragraph.strip() for paragraph in result.summary.split("\n\n") if paragraph.strip()],
+        summary=[_unbroken(paragraph.strip()) for paragraph in result.summary.split("\n\n") if paragraph.strip()],
         metrics=_metric_cards(result),
         figures=figures,
         tables=tables,
@@ -97,6 +99,11 @@ def scripts() -> list[str]:
     return [page.script_hash(page.resource(name)) for name in ("theme.js", "page.js")]
 
 
+def _unbroken(text: str) -> str:
+    """Keep a number, its standard error and its percent sign on one line."""
+    return _BREAKS.sub("\N{NO-BREAK SPACE}", text)
+
+
 def _relative(folder: Path, path: Path) -> str:
     return Path(os.path.relpath(folder, path.absolute().parent)).as_posix()
 
@@ -109,7 +116,7 @@ def _metric_cards(result: Result) -> list[dict[str, Any]]:
     for metric in result.metrics:
         card = cards.setdefault(metric.name, {"label": metric.label, "headline": False, "lines": []})
         card["headline"] |= metric is headline
-        text = str(metric)
+        text = _unbroken(str(metric))
         line = {"shown": text, "exact": str(metric.value), "model": metric.model if several else ""}
         card["lines"].append({**line, "long": len(text) > LONG_TEXT})
     return list(cards.values())
@@ -178,9 +185,18 @@ def _all_numbers(cells: tuple[Cell, ...]) -> bool:
     return any(map(is_number, cells)) and all(cell is None or is_number(cell) for cell in cells)
 
 
-def _contents(figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return links to the figures and tables of a long report."""
-    entries = [{"id": part["id"], "label": part["name"]} for part in figures]
+def _contents(figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return links to the figures and tables of a long report; figures of several models share an entry."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for part in figures:
+        groups.setdefault(part["file"].partition("@")[0], []).append(part)
+    entries: list[dict[str, Any]] = []
+    for name, parts in groups.items():
+        if len(parts) == 1:
+            entries.append({"id": parts[0]["id"], "label": parts[0]["name"]})
+        else:
+            links = [{"id": part["id"], "label": part["file"].partition("@")[2] or "all"} for part in parts]
+            entries.append({"id": "", "label": _words(name), "links": links})
     entries += [{"id": part["id"], "label": f"{part['name']} (table)"} for part in tables]
     return entries if len(entries) >= CONTENTS_FROM else []
 

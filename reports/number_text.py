@@ -33,7 +33,12 @@ def shown(value: Cell) -> str:
 
 
 def shown_with_error(value: float, error: float) -> str:
-    """Return a value with its standard error, both to the error's second significant digit: `2.14 ± 0.42`."""
+    """Return a value with its standard error, both to the error's second significant digit: `2.14 ± 0.42`.
+
+    An error of exactly 0 is left out: it says that nothing in the sample varied, not that the value is exact.
+    """
+    if error == 0:
+        return shown(value)
     value_text, error_text = _to_error(error, value, error)
     return f"{value_text} ± {error_text}"
 

@@ -146,6 +146,7 @@ def test_the_page_fits_a_narrow_window(browser, report):
     try:
         browser.open(report)
         assert browser.js("return document.documentElement.scrollWidth") == 380
+        assert browser.js("return document.querySelector('.modebar-container').offsetHeight") == 0
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -85,7 +85,9 @@ def test_a_card_shows_a_metric_with_its_error_for_each_model(result):
     page = page_of(result)
     words = words_of(page)
     start = words.index("symbol error rate")
-    assert words[start : start + 5] == ["symbol error rate", "2.14 ± 0.42 %", "base", "1.90 ± 0.40 %", "bijective"]
+    assert words[start : start + 5] == [
+        "symbol error rate", "2.14\xa0±\xa00.42\xa0%", "base", "1.90\xa0±\xa00.40\xa0%", "bijective",
+    ]  # fmt: skip
     assert "0.24 (\u22120.10 to 0.58)" in words
     assert len(cards(page)) == 7
 
@@ -117,6 +119,27 @@ def test_a_short_report_has_no_contents_list_and_a_long_one_has(result):
     assert set(links) <= set(identifiers)
     assert len(identifiers) == len(set(identifiers))
     assert "figure-error" in links
+
+
+def test_figures_of_several_models_share_an_entry_of_the_contents():
+    names = ("error", *(f"{name}@{model}" for model in ("base", "my-model") for name in ("text", "key")))
+    page = page_of(Result("T", figures=dict.fromkeys(names, go.Figure()), tables={"t": Table(["a"])}))
+    links = [attrs["href"] for tag, attrs in page.tags if tag == "a" and attrs["href"].startswith("#figure")]
+    assert links == [
+        "#figure-error",
+        "#figure-text@base",
+        "#figure-text@my-model",
+        "#figure-key@base",
+        "#figure-key@my-model",
+    ]
+    assert re.search(r"Text:\s*base\s*my-model\s*Key:\s*base\s*my-model\s*T \(table\)", " ".join(page.words))
+
+
+def test_a_percentage_is_not_broken_into_two_lines():
+    result = Result("T", "It is 2.1 ± 0.4 % or 3 %.", metrics=[Metric("ser", 2.14, 0.42, unit="%", model="base")])
+    words = " ".join(page_of(result).words)
+    assert "It is 2.1\xa0±\xa00.4\xa0% or 3\xa0%." in words
+    assert "2.14\xa0±\xa00.42\xa0%" in words
 
 
 def test_a_long_table_is_cut_on_the_page_and_whole_in_the_csv(tmp_path):

@@ -101,6 +101,7 @@ def test_figures_and_arrays_of_a_model_are_found_by_name_and_model():
     [
         (Metric("ser", 2.1371, 0.4211, unit="%"), "2.14 ± 0.42 %"),
         (Metric("ser", 2.0, float("nan")), "2"),
+        (Metric("ser", 0.0, 0.0, unit="%"), "0 %"),
         (Metric("gap", 0.12, interval=(0.0512, 0.188), unit="%"), "0.120 (0.051 to 0.188) %"),
         (Metric("gap", 0.12, interval=(float("nan"), 1.0)), "0.12"),
         (Metric("speed", 123456.7, unit="letters/s"), "123\u202f457 letters/s"),

@@ -15,10 +15,12 @@ from alice.solving.solution import NO_SYMBOL
 from alice.statistics import Ints
 from alice.text.alphabet import LETTERS
 
-COLUMNS = 36
+COLUMNS = 40
 """Characters in a line of the text figure; more would overlap on a phone."""
 CELL = 26
-"""Height of a line in pixels."""
+"""Height of a line in pixels at most."""
+CELL_RATIO = 1.75
+"""Height of a cell divided by its width, on a page of any width."""
 STATES = {
     "unchanged": "rgba(0,0,0,0)",
     "changed": "rgba(240,190,40,0.55)",
@@ -98,14 +100,20 @@ def _page_of_text(trace: Trace, ids: Ints, states: Ints) -> go.Figure:
         showscale=False,
         hovertemplate="%{text}<extra></extra>",
     )
-    axis = {"visible": False, "fixedrange": True}
+    axis = {"visible": False, "fixedrange": True, "constrain": "domain"}
     layout = {
         "template": template(),
         "height": 100 + CELL * len(lines),
         "margin": {"l": 8, "r": 8},
         "showlegend": True,
-        "xaxis": {**axis, "range": [-0.5, COLUMNS - 0.5]},
-        "yaxis": {**axis, "range": [len(lines) - 0.5, -0.5]},
+        "xaxis": {**axis, "range": [-0.5, COLUMNS - 0.5], "constraintoward": "left"},
+        "yaxis": {
+            **axis,
+            "range": [len(lines) - 0.5, -0.5],
+            "constraintoward": "top",
+            "scaleanchor": "x",
+            "scaleratio": CELL_RATIO,
+        },
     }
     return go.Figure([cells, *_legend(known=trace.plain_ids is not None)], layout)
 

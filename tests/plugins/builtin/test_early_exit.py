@@ -146,13 +146,13 @@ def test_the_text_table_counts_what_changed():
 
 
 def test_the_text_figure_breaks_lines_between_words():
-    text = "ONE OR TWO WORDS TOO MANY FOR A LINE OF THIRTY-SIX CHARACTERS. " + "A" * 60
+    text = "ONE OR TWO WORDS TOO MANY FOR A LINE OF FORTY CHARACTERS. " + "A" * 60
     result = EarlyExit(samples=1, text=text).run(RunContext.open(parrot(), data=["THE CAT."], split="all"))
     cells, *legend = result.figure("text-given-text", model="base").figure.data[:2]
     lines = ["".join(row) for row in cells.text]
     assert "".join(lines) == text
-    assert [len(line) for line in lines] == [32, 31, 36, 24]
-    assert lines[0].endswith(" A ")
+    assert [len(line) for line in lines] == [40, 18, 40, 20]
+    assert lines[0].endswith("OF ")
     assert [trace.name for trace in legend] == ["changed"]  # the plaintext is not known
 
 
