@@ -22,6 +22,7 @@ CARD, TRAINING, METRICS = "card.md", "training.json", "metrics.jsonl"
 FORMAT = 1
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LONGEST_REASON, LONGEST_NAME = 200, 60
+TENSORS_PER_BLOCK = 6
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 HUB_SECONDS = 10.0
 """How long to wait for the hub's first answer."""
@@ -144,6 +145,11 @@ def check_size(weights: Mapping[str, Tensor], config: ModelConfig, *, where: str
         raise AliceError(
             f"{where}: weights do not fit the config: its blocks alone need {config.block_weights:,} of them, "
             f"and there are {there:,}; use the config they were saved with"
+        )
+    if TENSORS_PER_BLOCK * config.n_blocks > len(weights):
+        raise AliceError(
+            f"{where}: weights do not fit the config: its {config.n_blocks} blocks need {TENSORS_PER_BLOCK} tensors "
+            f"each, and there are {len(weights)}; use the config they were saved with"
         )
 
 

@@ -9,6 +9,10 @@ from alice.text.alphabet import ENGLISH, Alphabet
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000
 MOST_ITERATIONS = 1000
+MOST_LAYERS = 1000
+"""A block costs time and memory even if it has few weights."""
+LARGEST_TABLES = 2**25
+"""Bound of the numbers in all rotary tables, 128 MB."""
 LARGEST_SIZE = 10**9
 """Bound of every size, far beyond any model."""
 LARGEST_NUMBER = 1e30
@@ -84,13 +88,24 @@ class ModelConfig:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} must be a whole number of at least 1")
         if not isinstance(self.hyper_mlp, int) or self.hyper_mlp < 0:
             raise AliceError(f"hyper_mlp={self.hyper_mlp!r:.60} must be a whole number of at least 0")
-        limits = dict.fromkeys(("d_model", "n_layers", "d_mlp", "hyper_layers", "hyper_mlp"), LARGEST_SIZE)
-        for name, limit in (limits | {"n_ctx": LONGEST_TEXT, "sinkhorn_iters": MOST_ITERATIONS}).items():
+        limits = dict.fromkeys(("d_model", "d_mlp", "hyper_mlp"), LARGEST_SIZE)
+        limits |= {"n_ctx": LONGEST_TEXT, "sinkhorn_iters": MOST_ITERATIONS}
+        for name, limit in (limits | dict.fromkeys(("n_layers", "hyper_layers"), MOST_LAYERS)).items():
             if getattr(self, name) > limit:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} is above the limit of {limit:,}; lower it")
         for name in ("n_heads", "hyper_heads"):
             self._check_heads(name, even=True)
         self._check_heads("cross_heads", even=False)
+        if (numbers := self._rotary_numbers()) > LARGEST_TABLES:
+            raise AliceError(
+                f"n_ctx={self.n_ctx} needs rotary tables of {numbers:,} numbers, above the limit of "
+                f"{LARGEST_TABLES:,}; lower it, or use more heads or fewer layers"
+            )
+
+    def _rotary_numbers(self) -> int:
+        """Return the size of the rotary tables of all blocks."""
+        hyper = (self.n_blocks - self.n_layers) * self.d_model // self.hyper_heads
+        return self.n_ctx * (self.n_layers * self.d_head + hyper)
 
     def _check_numbers(self) -> None:
         for name in ("dropout", "stochastic_depth"):

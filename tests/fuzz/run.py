@@ -25,6 +25,9 @@ TARGETS = (
     "result_json",
     "plugin_modules",
     "option_values",
+    "extreme_weights",
+    "config_forward",
+    "damaged_trainings",
 )
 LONGEST = 400
 """Bytes of an input."""

@@ -66,6 +66,25 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("above the limit", ModelConfig.from_dict, {"n_ctx": 10**4000})
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"n_ctx": 10**6},
+        {"n_ctx": 10**6, "n_heads": 64, "hyper_heads": 1, "variant": "dynamic"},
+        {"n_ctx": 50_000, "n_layers": 100},
+    ],
+)
+def test_rotary_tables_that_would_fill_the_memory(sizes):
+    refused("needs rotary tables of .* above the limit", ModelConfig.from_dict, sizes)
+
+
+def test_a_config_of_many_blocks_for_few_tensors():
+    config = ModelConfig(d_model=4, n_heads=1, hyper_heads=1, d_mlp=1, n_layers=1000)
+    weights = {"all": torch.zeros(10**6)}
+    with pytest.raises(AliceError, match="its 1000 blocks need 6 tensors each, and there are 1;"):
+        checkpoint.check_size(weights, config, where="here")
+
+
 def test_a_very_long_format_of_a_config(saved):
     file = saved / checkpoint.CONFIG
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": "a" * 9000}))

@@ -198,7 +198,7 @@ def test_bad_totals_are_one_sentence(folder, before):
     refused("training.json cannot be read", Training.open(folder, {}).summary)
 
 
-@pytest.mark.parametrize("sizes", [{"d_model": 10**9, "n_heads": 2}, {"n_layers": 10**9}, {"d_mlp": 10**9}])
+@pytest.mark.parametrize("sizes", [{"d_model": 10**9, "n_heads": 2}, {"n_layers": 1000, "d_mlp": 10**7}, {"d_mlp": 10**9}])
 def test_a_model_that_does_not_fit_into_memory_is_refused_before_anything_is_made(corpus, tmp_path, sizes):
     training = small_training(tmp_path / "new", corpus, model=sizes)
     refused("needs at least .* GB of memory, and .* GB are free", carry_out, training)
