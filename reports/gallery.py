@@ -1,9 +1,8 @@
 """The gallery of a folder of reports: what each is, on which model, when, its headline metric and a thumbnail.
 
 Every report keeps its own `entry.json` and `thumbnail.svg`. `index.html` is the same for all galleries; it loads
-`entries.js`, which has a line for each report. Publishing appends one line, so its cost does not depend on the number
-of reports. `write_gallery` writes `entries.js` again from the entries of the folders: deleted reports vanish, copied
-ones appear.
+`entries.js`, which has a line for each report. Publishing appends one line and reads no other report. `write_gallery`
+writes `entries.js` again from the entries of the folders: deleted reports vanish, copied ones appear.
 """
 
 import errno
@@ -103,16 +102,23 @@ def add_report(folder: Path) -> None:
 
 
 def write_gallery(reports: Path | str) -> Path:
-    """Write the gallery of a folder from the entries of its reports and return the path of its `index.html`."""
+    """Write the gallery of a folder from the entries of its reports and return the path of its `index.html`.
+
+    Reports that a killed process left with a complete result are finished first.
+    """
+    from alice.reports.publish import finish_drafts  # it imports this module
+
     reports = Path(reports)
-    read_entries(reports, write=True)
+    finish_drafts(reports)
+    known = {one.name: one for one in read_entries(reports, write=True) if one.entry is not None}
     if not write_index(reports):
         raise AliceError(
             f"{reports / INDEX} is not a gallery of alice-interp and would be overwritten; "
             "move it or use another folder"
         )
     with _locked(reports / ENTRIES):
-        listed = read_entries(reports)  # again, now that no other process can add one
+        # Now that no other process can add a report: those that were added or could not be read before.
+        listed = [known.get(folder.name) or _listed(folder, write=False) for folder in _folders(reports)]
         with atomic_write(reports / ENTRIES, "wb") as file:
             file.write(render_entries(listed))
     return reports / INDEX
@@ -160,12 +166,17 @@ def scripts() -> list[str]:
 
 
 def read_entries(reports: Path, *, write: bool = False) -> list[Listed]:
-    """Return the folders that the gallery lists; `write` adds missing entries and removes stale temporary files."""
+    """Return what the gallery lists; `write` adds missing entries and removes stale temporary files."""
+    return [_listed(folder, write=write) for folder in _folders(reports)]
+
+
+def _folders(reports: Path) -> list[Path]:
+    """Return the folders to list: all but hidden ones and trainings."""
     try:
-        folders = sorted(path for path in reports.absolute().iterdir() if not path.name.startswith("."))
+        found = sorted(path for path in reports.absolute().iterdir() if not path.name.startswith("."))
     except OSError as error:
         raise AliceError(f"the folder {reports} cannot be read: {error.strerror}") from error
-    return [_listed(folder, write=write) for folder in folders if folder.is_dir() and not _is_training(folder)]
+    return [folder for folder in found if folder.is_dir() and not _is_training(folder)]
 
 
 def _is_training(folder: Path) -> bool:

@@ -188,6 +188,14 @@ def test_an_entry_that_is_missing_or_damaged_is_made_from_the_result(runs, conte
     assert json.loads((runs / "two" / ENTRY).read_text()) == kept
 
 
+def test_writing_the_gallery_reads_each_entry_once(runs, monkeypatch):
+    read = []
+    stored = gallery._stored_entry
+    monkeypatch.setattr(gallery, "_stored_entry", lambda folder: read.append(folder.name) or stored(folder))
+    write_gallery(runs)
+    assert read == ["one", "two"]
+
+
 def test_a_result_without_an_entry_is_read_again_when_it_changed(runs, provenance):
     (runs / "two" / ENTRY).unlink()
     assert read_entries(runs)[1].entry.title == "Depth"

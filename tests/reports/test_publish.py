@@ -11,6 +11,7 @@ import pytest
 from alice.errors import AliceError
 from alice.reports import Metric, Report, Result, publish, read_report
 from alice.reports.archive import write_result
+from alice.reports.gallery import write_gallery
 
 STORED = ["arrays.npz", "result.json"]
 COMPLETE = ["arrays.npz", "entry.json", "report.html", "result.json"]
@@ -130,15 +131,19 @@ def test_a_page_of_somebody_else_stays_and_publishing_succeeds(tmp_path):
     assert not (tmp_path / "entries.js").exists()
 
 
-def test_a_report_that_a_killed_process_left_is_finished_and_half_of_one_is_removed(tmp_path):
+@pytest.mark.parametrize("listed_before", [True, False])
+@pytest.mark.parametrize("finish", [lambda folder: publish.publish(MINE, folder), write_gallery])
+def test_a_report_that_a_killed_process_left_is_finished_and_half_of_one_is_removed(tmp_path, finish, listed_before):
+    if listed_before:
+        write_gallery(tmp_path)
     for draft in (".whole.0a1b2c3d.tmp", ".half.0a1b2c3d.tmp", ".broken.0a1b2c3d.tmp"):
         (tmp_path / draft).mkdir()
         write_result(tmp_path / draft, Result("Found", metrics=[Metric("m", 1)]), {})
         (tmp_path / draft / ".report.html.0a1b2c3d.tmp").touch()
     (tmp_path / ".half.0a1b2c3d.tmp" / "result.json").unlink()
     (tmp_path / ".broken.0a1b2c3d.tmp" / "result.json").write_text("?")
-    publish.publish(MINE, tmp_path)
-    assert names(tmp_path) == ["broken", "entries.js", "index.html", "one", "plotly.min.js", "whole"]
+    finish(tmp_path)
+    assert set(names(tmp_path)) - {"one"} == {"broken", "entries.js", "index.html", "plotly.min.js", "whole"}
     assert names(tmp_path / "whole") == COMPLETE
     assert "Found" in (tmp_path / "entries.js").read_text()
     assert "not valid JSON" in (tmp_path / "entries.js").read_text()
