@@ -1,6 +1,7 @@
-"""A report in a folder and back, exactly: `result.json` holds everything but the arrays, which are in `arrays.npz`.
+"""Writes a report into a folder and reads it back unchanged: `result.json`, and its arrays in `arrays.npz`.
 
-Reading is strict, because a folder may come from a stranger. The same result and provenance give the same bytes.
+Reading is strict, because a folder may come from an untrusted source. The same result and provenance give the same
+bytes.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ class Report:
     Every entry is optional.
     """
     folder: Path | None = None
-    """Where it is stored, if it is."""
+    """Where it is stored; None if it is not."""
 
     @property
     def title(self) -> str:
@@ -176,7 +177,7 @@ def _read(folder: Path, *, with_arrays: bool) -> Report:
         result = _result(document["result"], arrays)
     except encoding.BrokenArraysError:
         raise
-    except Exception as error:  # numpy and plotly raise anything over a damaged or hostile document
+    except Exception as error:  # numpy and plotly may raise any exception for a damaged document
         raise AliceError(f"{path} is damaged: {_sentence(error)}") from error
     if not isinstance(provenance, dict):
         raise AliceError(f"{path} is damaged: its provenance is not an object")

@@ -36,7 +36,7 @@ HEADER = SCRIPT_MARK + b": reports in this folder, one per line. `alice-interp r
 MARK = b'<meta name="generator" content="alice-interp'
 LONGEST_FIELD, MOST_MODELS = 300, 10
 MOST_BYTES = 2**16
-"""Size of an entry at most."""
+"""Maximum size of an entry."""
 SECONDS_TO_LOCK = 20
 """How long to wait for another process that adds a report."""
 
@@ -98,7 +98,7 @@ def add_report(folder: Path) -> None:
         if file.seek(0, os.SEEK_END):
             _append(file, _listed(folder, write=False).line())
             return
-    write_gallery(reports)  # the list is new, or somebody deleted it
+    write_gallery(reports)  # the list is new or was deleted
 
 
 def write_gallery(reports: Path | str) -> Path:
@@ -117,7 +117,7 @@ def write_gallery(reports: Path | str) -> Path:
             "move it or use another folder"
         )
     with _locked(reports / ENTRIES):
-        # Now that no other process can add a report: those that were added or could not be read before.
+        # No other process can add a report now; read those that were added or could not be read before.
         listed = [known.get(folder.name) or _listed(folder, write=False) for folder in _folders(reports)]
         with atomic_write(reports / ENTRIES, "wb") as file:
             file.write(render_entries(listed))
@@ -125,7 +125,7 @@ def write_gallery(reports: Path | str) -> Path:
 
 
 def write_index(reports: Path) -> bool:
-    """Write `index.html` if it is absent or outdated; return False if it is somebody else's page."""
+    """Write `index.html` if it is absent or outdated; return False if another program wrote it."""
     path = reports / INDEX
     if path.exists() and not is_gallery(path):
         return False
@@ -213,7 +213,7 @@ def _entry(folder: Path, *, write: bool) -> Entry | str:
 
 
 def _stored_entry(folder: Path) -> Entry | None:
-    """Return the entry that a report keeps, or None if it is missing or damaged."""
+    """Return the stored entry of a report, or None if it is missing or damaged."""
     path = folder / ENTRY
     try:
         return None if path.stat().st_size > MOST_BYTES else _checked(read_json(path))
@@ -222,7 +222,7 @@ def _stored_entry(folder: Path) -> Entry | None:
 
 
 def _checked(values: Any) -> Entry | None:
-    """Return an entry whose fields have the right types: it may come from a stranger."""
+    """Return an entry whose fields have the right types: it may come from an untrusted source."""
     if not isinstance(values, dict) or values.keys() != {field.name for field in fields(Entry)}:
         return None
     models, picture = values.pop("models"), values.pop("picture")
@@ -234,7 +234,7 @@ def _checked(values: Any) -> Entry | None:
 
 @cache
 def _read_entry(folder: Path, changed: int, size: int) -> Entry | str:
-    """Return the entry of a report that keeps none, or why it cannot be read; a changed result is read again."""
+    """Return the entry of a report that has none stored, or why it cannot be read; a changed result is read again."""
     try:
         return _make_entry(read_without_arrays(folder), picture=False)
     except AliceError as error:

@@ -1,4 +1,4 @@
-"""A stored report -> one HTML page that opens from disk, without network and without a model."""
+"""Renders a stored report as one HTML page that opens from disk, without network and without a model."""
 
 import os
 import re
@@ -24,7 +24,7 @@ BYTES_OF_HEAD = 4000
 ROWS_SHOWN = 500
 """Rows of a table on the page; the CSV file has all."""
 LONG_TEXT = 14
-"""A metric of more characters is set in smaller type."""
+"""A metric with more characters has a smaller font."""
 SHORT_TEXT = 24
 """A cell of at most this many characters is not broken into lines."""
 CONTENTS_FROM = 4
@@ -207,7 +207,7 @@ def _words(name: str) -> str:
 
 
 def _tree(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return provenance as names with either a text or names below them; a list of objects is a name with several."""
+    """Return provenance as names with either a text or names below them; a list of objects repeats its name."""
     found: list[dict[str, Any]] = []
     for name, entry in value.items():
         entries = entry if isinstance(entry, list) and entry else [entry]

@@ -9,12 +9,12 @@ from alice.errors import AliceError, nearest
 LONGEST_MODEL = 40
 """Characters of a model's name in the key of a figure or an array."""
 MOST_LISTED = 20
-"""Names that an error or a repr lists at most."""
+"""Maximum number of names in an error or a repr."""
 Value = TypeVar("Value", covariant=True)
 
 
 class UnknownNameError(AliceError, KeyError):
-    """A result has nothing of this name."""
+    """A result has no entry of this name."""
 
     __str__ = Exception.__str__  # a KeyError would show the message in quotes
 
@@ -52,9 +52,9 @@ def model_slug(model: str) -> str:
 
 
 def distinct_names(names: Iterable[str], *, taken: Iterable[str] = ()) -> list[str]:
-    """Number the names that would give the same key as another one, or as one that is taken: `tiny (1)`, `tiny (2)`.
+    """Number the names whose keys would be equal, or equal to those of `taken` names: `tiny (1)`, `tiny (2)`.
 
-    Models, solvers and trainings share the keys of a result, so each of them gets its name from here.
+    Models, solvers and trainings are all named with this function, because they share the keys of a result.
     """
     given = list(names)
     slugs = [model_slug(name) for name in given]
@@ -80,7 +80,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names separated by commas, the first ones of many."""
+    """Return names separated by commas; of many names only the first."""
     found = list(names)
     more = len(found) - MOST_LISTED
     return ", ".join(found[:MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -4,8 +4,8 @@ The Content-Security-Policy names each inlined script by its hash, so a script t
 It works from `file://` too: a script file in the same folder is allowed by a nonce, since browsers disagree about
 'self' there and refuse hashes of files.
 
-Plotly renders a few HTML tags in any text, links among them. Text of a figure may come from a ciphertext or a
-stranger's plugin, so only tags for formatting are kept; every other `<` is shown as a character.
+Plotly renders a few HTML tags in any text, links among them. Text of a figure may come from a ciphertext or an
+untrusted plugin, so only tags for formatting are kept; every other `<` is shown as a character.
 """
 
 import base64

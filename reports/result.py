@@ -153,7 +153,7 @@ class Figure:
             raise AliceError("the data of a figure is not a Table; give alice.reports.Table(columns, rows)")
         object.__setattr__(self, "caption", checks.text(self.caption, "the caption of a figure"))
         object.__setattr__(self, "figure", _copied(self.figure))
-        _ = self.json  # raises now, not when hours of work are stored
+        _ = self.json  # raise now rather than when the result is stored
 
     @cached_property
     def json(self) -> str:

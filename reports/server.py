@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             found = answer(self.server.folder, self.path)
-        except Exception:  # a stranger's folder can raise anything, and the browser needs an answer
+        except Exception:  # a damaged folder can raise anything, and the browser needs an answer
             self._send(HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, BROKEN.encode())
             return
         if found is None:
