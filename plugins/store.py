@@ -116,14 +116,13 @@ class StoredActivations:
             if check.cache_info().currsize and not self.named.is_unchanged():
                 for name in self.source.names:
                     remove_hook(self.folder / name)
-                self._known.clear()
                 self._check_weights()
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
         return self._pair(number, self._check_weights)
 
     def _pair(self, number: int, check_weights: Callable[[], None]) -> tuple[Batch, ActivationCache]:
-        """Return a batch with its activations, stored or computed; the weights are checked before computing."""
+        """Return a batch with its activations; `check_weights` is called before any are computed."""
         batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
         found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}

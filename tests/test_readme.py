@@ -13,6 +13,7 @@ from alice.checkpoint.folder import bundled
 from alice.cli import main
 from alice.model.config import VARIANTS
 from alice.plugins.manager import build
+from alice.reports import read_report
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -65,7 +66,10 @@ def test_the_targets_are_in_the_makefile(target):
 def test_the_plugin_runs_with_the_command_below_it():
     Path("norms.py").write_text(PLUGIN)
     (command,) = re.findall(r"`alice-interp (run stream-norm [^`]+)`", README)
-    assert "blocks.0.hook_resid_post: " in invoke(*command.split(), "--samples", "8")
+    page = invoke(*command.split(), "--samples", "8").splitlines()[-1]
+    rows = read_report(Path(page).parent).tables["norms"].records(model="base")
+    assert [row["block"] for row in rows] == list(range(8))
+    assert all(row["norm"] > 0 for row in rows)
 
 
 def test_the_python_code_runs_and_its_early_exit_ends_in_the_models_answer():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHADES = ((0.95, "bold green"), (0.75, "green"), (0.5, "dim green"), (0.0, "dim"))
 """Style of a letter, by the lowest confidence that has it."""
 SECONDS_TO_ANIMATE = 1.2
-LAYER, LABEL, CELL = 11, 12, 4
+LAYER, LABEL, CELL = 9, 12, 4
 """Widths in columns: name of a layer, label of a row of the key, letter of the key."""
 LEGEND = "  (%, ** = sure)"
 DEFAULT_WIDTH = 80
@@ -65,14 +65,13 @@ def _paced(lines: Iterator[Text], count: int, *, animated: bool) -> Iterator[Tex
 
 
 def _layer_lines(solution: "Solution", console: Console) -> Iterator[Text]:
-    """Yield the answer after each layer, with the letters that it changed underlined; in a column on a terminal."""
+    """Yield the answer at each layer with the letters that it changed underlined; in a column on a terminal."""
     before = solution.ciphertext
     for number, (text, confidence) in enumerate(zip(solution.layers, solution.layer_confidence, strict=True)):
-        label = "embeddings" if number == 0 else f"layer {number}"
         shown = _shaded(text, solution.ciphertext, confidence, before)
         if console.is_terminal:
             shown = Text(f"\n{'':<{LAYER}}").join(shown.wrap(console, max(1, console.width - LAYER)))
-        yield Text.assemble((f"{label:<{LAYER}}", "dim"), shown)
+        yield Text.assemble((f"layer {number}".ljust(LAYER), "dim"), shown)
         before = text
 
 

@@ -84,11 +84,11 @@ class Solution:
     confidence: dict[str, float]
     """Probability of each of these answers by the model, 0 to 1; empty for other solvers."""
     layers: list[str]
-    """The text as read after the embedding and after each layer, if asked for."""
+    """The text as read at each layer if asked for; layer 0 is the embedding."""
     note: str
     """A warning, or why there is no solution; may be empty."""
     layer_confidence: list[dict[str, float]] = field(default_factory=list)
-    """The confidence after the embedding and after each layer, if asked for."""
+    """The confidence at each layer if asked for."""
 
     @property
     def percent(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from alice.cli.demo import ANALYSES, CRYPTOGRAMS, Cryptogram, Small
 from alice.plugins.analysis import checkpoints_of, is_for_all
 from alice.plugins.manager import build
 
-LAYERS = ["embeddings", "layer 1", "layer 2"]
+LAYERS = ["layer 0", "layer 1", "layer 2"]
 KNOWN = build(third_party=False).analyses
 
 

@@ -42,9 +42,9 @@ def test_a_file_is_solved_line_by_line(ckpt, tmp_path):
     assert len(result.stdout.splitlines()) == 2
 
 
-def test_layers_are_shown_from_the_embeddings_on(ckpt):
+def test_layers_are_shown_from_the_embedding_on(ckpt):
     result = run("solve", "SOME TEXT", "--layers", "--ckpt", ckpt)
-    assert [line[:11].strip() for line in result.stdout.splitlines()[:3]] == ["embeddings", "layer 1", "layer 2"]
+    assert [line[:9].strip() for line in result.stdout.splitlines()[:3]] == ["layer 0", "layer 1", "layer 2"]
 
 
 @pytest.mark.parametrize(

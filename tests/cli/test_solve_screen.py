@@ -61,20 +61,20 @@ def test_a_terminal_that_claims_no_columns_gets_the_whole_answer(monkeypatch):
 
 
 def test_what_a_layer_changed_is_underlined():
-    embeddings, layer = printed(layers=True).splitlines()[:2]
-    assert embeddings.count("\x1b[2;4mQ") == 4
+    embedding, layer = printed(layers=True).splitlines()[:2]
+    assert embedding.count("\x1b[2;4mQ") == 4
     assert len(re.findall(r"[\[;]4[;m]", layer)) == 4
 
 
 def test_a_long_text_keeps_to_its_column():
-    plain = re.sub(r"\x1b\[[\d;]*m", "", printed(layers=True, console=terminal(14)))
-    assert plain.splitlines()[:2] == ["embeddings QQQ", "           Q!"]
+    plain = re.sub(r"\x1b\[[\d;]*m", "", printed(layers=True, console=terminal(12)))
+    assert plain.splitlines()[:2] == ["layer 0  QQQ", "         Q!"]
 
 
 @pytest.mark.parametrize("layers", [False, True])
 def test_the_animation_shows_every_layer_and_is_short(pauses, layers):
     text = printed(layers=layers, animated=True)
-    assert text.index("embeddings") < text.index("layer 1") < text.index("cipher")
+    assert text.index("layer 0") < text.index("layer 1") < text.index("cipher")
     assert len(pauses) == 2
     assert sum(pauses) == pytest.approx(SECONDS_TO_ANIMATE)
     assert SECONDS_TO_ANIMATE < 1.5

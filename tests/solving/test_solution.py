@@ -51,7 +51,7 @@ def test_solutions_come_in_the_order_of_the_texts_whatever_their_lengths():
     assert [s.plaintext for s in solve(MODEL, [KEY.encrypt(text) for text in plain])] == plain
 
 
-def test_layers_begin_with_the_embeddings_and_end_with_the_answer():
+def test_layers_begin_with_the_embedding_and_end_with_the_answer():
     (solution,) = solve(tiny("bijective"), ["SOME TEXT, OR OTHER"], layers=True)
     assert len(solution.layers) == 3
     assert solution.layers[-1] == solution.plaintext
