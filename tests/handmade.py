@@ -15,12 +15,12 @@ def leave_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def reader(variant: str = "base", **reads: str) -> Alice:
+def reader(variant: str = "base", n_layers: int = 2, **reads: str) -> Alice:
     """Return a model that reads every cipher symbol as itself except those given: `reader(B="A")` reads B as A.
 
     Its blocks add nothing, each symbol's embedding is a direction of its own, and the head reads that direction.
     """
-    model = tiny(variant, d_model=64)
+    model = tiny(variant, d_model=64, n_layers=n_layers)
     table = torch.eye(37, 64)
     ids = {name: (model.to_single_token(name), model.to_single_token(read)) for name, read in reads.items()}
     for own, read in ids.values():

@@ -203,25 +203,6 @@ def test_pairs_are_all_pairs():
     assert (PAIRS[0] < PAIRS[1]).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"samples": 0}, "leaves no text"),
-        ({"samples": 2, "example": 2}, "no example 2 among 2 samples"),
-        ({"example": -1}, "no example -1"),
-        ({"encrypt": True}, "nothing to encrypt"),
-    ],
-)
-def test_contradictory_options_are_errors(options, complaint):
-    with pytest.raises(AliceError, match=complaint):
-        KeyRecovery(**options)
-
-
-def test_an_example_beyond_the_corpus_is_an_error(run_context):
-    with pytest.raises(AliceError, match="no example 50 among 24 texts"):
-        KeyRecovery(example=50).run(run_context)
-
-
 def test_texts_without_letters_have_no_key(tiny_alice):
     with pytest.raises(AliceError, match="no text has a letter"):
         KeyRecovery().run(context(tiny_alice, texts=["...", "?!"]))

@@ -107,17 +107,3 @@ def test_models_stand_side_by_side():
     assert [trace.name for trace in result.figures["changes-by-length"].figure.data] == names
     assert list(dict.fromkeys(row["model"] for row in result.tables["answers"].records())) == names
     assert all(result.array("ser", model=name).shape == (3, 3) for name in names)
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"relabellings": 1}, "relabellings=1 is too small"),
-        ({"samples": 0}, "leaves no text"),
-        ({"encrypt": True}, "nothing to encrypt"),
-        ({"example": -1}, "no example -1"),
-    ],
-)
-def test_invalid_options_are_refused(options, complaint):
-    with pytest.raises(AliceError, match=complaint):
-        Relabelling(**options)

@@ -138,20 +138,6 @@ def test_the_figures_of_a_long_text_stay_small(tiny_alice):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"samples": 0}, "leaves no text"),
-        ({"samples": 2, "example": 2}, "no example 2 among 2 samples"),
-        ({"example": -1}, "no example -1"),
-        ({"encrypt": True}, "nothing to encrypt"),
-    ],
-)
-def test_contradictory_options_are_errors(options, complaint):
-    with pytest.raises(AliceError, match=complaint):
-        Attention(**options)
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
         ({"block": (2,)}, "no block 2; this model has 2"),
         ({"head": (0, -1)}, "no head -1"),
         ({"example": 50}, "no example 50 among 24 texts"),

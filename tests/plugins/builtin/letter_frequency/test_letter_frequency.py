@@ -5,7 +5,6 @@ import pytest
 from handmade import leave_letters_alone, reader
 from tiny import tiny
 
-from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins import RunContext
 from alice.plugins.builtin.letter_frequency import LetterFrequency
@@ -99,8 +98,3 @@ def test_several_models_have_a_figure_each():
         ("base", "lewand"),
         ("bijective", "lewand"),
     ]
-
-
-def test_no_samples_are_an_error():
-    with pytest.raises(AliceError, match="leaves no text"):
-        LetterFrequency(samples=0)
