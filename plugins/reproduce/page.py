@@ -12,7 +12,7 @@ from typing import Any, Literal
 from alice.errors import AliceError
 from alice.files import atomic_write, check_folder, regular_file
 from alice.reports import encoding, page
-from alice.reports.html import INDEX
+from alice.reports.html import INDEX, head
 from alice.reports.number_text import shown
 
 PACKAGE = "alice.plugins.reproduce"
@@ -24,8 +24,6 @@ VERSION = 2
 GENERATOR = "reproduction by alice-interp"
 """Recognises our page; a gallery has another one, so neither overwrites the other."""
 OUR_MARK = f'<meta name="generator" content="{GENERATOR}">'
-BYTES_OF_HEAD = 2000
-"""The mark is in the first lines of a page."""
 Outcome = Literal["holds", "does not hold", "undecided", "not tested"]
 MARKS: dict[str, str] = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not tested": "·"}
 """A sign for each outcome, for readers who do not see its colour."""
@@ -157,7 +155,7 @@ def check_place(folder: Path) -> Path:
     """Return a folder to write to; raise if it is something else or has an `index.html` of somebody else."""
     check_folder(folder, writes="reproduction", replace=True, besides=[REPORTS])
     path = folder / INDEX
-    if path.exists() and OUR_MARK.encode() not in regular_file(path).read_bytes()[:BYTES_OF_HEAD]:
+    if path.exists() and OUR_MARK.encode() not in head(regular_file(path)):
         raise AliceError(f"{path} was not written by alice-interp reproduce and would be lost; use another folder")
     return folder
 

@@ -1,8 +1,8 @@
 """Seven statistics of an attention pattern, and their values under uniform attention.
 
-Queries are the letters of the text, since these are what the model solves; keys are all its characters. A word is a run
-of letters, with apostrophes between letters; every other character is a word boundary. The query's own position counts
-only as `self`: `same symbol` and `same word` are about other positions.
+Queries are the letters of the text, since these are what the model solves; keys are all its characters. A word is a
+sequence of letters, with apostrophes between letters; every other character is a word boundary. The query's own
+position counts only as `self`: `same symbol` and `same word` are about other positions.
 """
 
 import torch

@@ -86,8 +86,8 @@ class Keys:
     @classmethod
     def of_rows(cls, rows: Ints) -> Self:
         """Return the keys of rows with a column for each field, (text, 7), which may be in any order."""
-        *counts, one_to_one, consistent = rows[rows[:, 0].argsort()].T
-        return cls(*counts, one_to_one == 1, consistent == 1)
+        numbers, lengths, observed, right, right_of_26, one_to_one, consistent = rows[rows[:, 0].argsort()].T
+        return cls(numbers, lengths, observed, right, right_of_26, one_to_one == 1, consistent == 1)
 
 
 @dataclass(frozen=True, eq=False)
