@@ -114,7 +114,7 @@ def check_run(analysis: Analysis, ctx: RunContext) -> Result:
     second = compute(analysis, ctx)
     _demand(
         fingerprint(first) == fingerprint(second),
-        f"{analysis.name}: two runs with the same seed differ; take random numbers from ctx.rng only",
+        f"{analysis.name}: the same seed gives different results; take random numbers from ctx.rng only",
     )
     check_serialises(second)
     return second

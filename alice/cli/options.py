@@ -113,17 +113,19 @@ PLUGIN_HELP = "Load a plugin from a Python file, which runs its code."
 plugin_option = click.option("--plugin", type=PATH, multiple=True, help=PLUGIN_HELP)
 
 
-def dataclass_options(cls: type, *, skip: Iterable[str] = (), defaults: str | None = None) -> Decorator:
+def dataclass_options(cls: type, *, skip: Iterable[str] = (), show_defaults: bool = True) -> Decorator:
     """Return a decorator that adds an option for each field of a dataclass.
 
     Args:
         cls: the dataclass; the help of a field is `metadata["help"]`.
         skip: fields without an option.
-        defaults: what to show instead of the fields' own defaults, when those depend on something else.
+        show_defaults: whether the help shows the fields' own defaults.
 
     """
     kinds, skipped = field_kinds(cls), set(skip)
-    options = [_option(f, kinds[f.name], defaults) for f in fields(cls) if f.init and f.name not in skipped]
+    options = [
+        _option(f, kinds[f.name], show_default=show_defaults) for f in fields(cls) if f.init and f.name not in skipped
+    ]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -159,9 +161,9 @@ class _OrNone(ParamType):
         return _SAID_NONE if value == NONE_WORD else self.inner.convert(value, param, ctx)
 
 
-def _option(field: "Field[Any]", kind: Kind, defaults: str | None) -> Decorator:
+def _option(field: "Field[Any]", kind: Kind, *, show_default: bool) -> Decorator:
     text = field.metadata.get("help", "")
-    shown = defaults or _default_text(field)
+    shown = _default_text(field) if show_default else ""
     return click.option(
         "/".join(flags_of(field.name, kind)),
         field.name,

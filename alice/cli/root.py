@@ -11,7 +11,7 @@ import click
 
 from alice.cli.options import NearestGroup
 from alice.cli.signals import no_interrupts
-from alice.errors import AliceError
+from alice.errors import AliceError, printable
 from alice.files import NO_ROOM
 
 PROGRAM = "alice-interp"
@@ -117,7 +117,7 @@ class RootGroup(LazyGroup):
             sentence = _sentence(error)
             if sentence is None or ctx.params.get("debug"):
                 raise
-            click.echo(f"{PROGRAM}: error: {sentence}", err=True)
+            click.echo(f"{PROGRAM}: error: {printable(sentence)}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt as error:
             if ctx.params.get("debug"):

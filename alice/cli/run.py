@@ -16,7 +16,7 @@ from alice import front_door
 from alice.cli import options as shared
 from alice.cli.options import dataclass_options, given
 from alice.cli.progress import track
-from alice.errors import AliceError
+from alice.errors import AliceError, printable
 from alice.files import user_path
 from alice.front_door import build_analysis, check_inputs
 from alice.plugins.analysis import ALL, Analysis, help_of, is_for_all, summary_of
@@ -87,7 +87,7 @@ class AnalysisGroup(click.Group):
 def announce(files: Iterable[Path]) -> None:
     """Say which files are run because the user names them."""
     for file in files:
-        click.echo(f"loading plugin {file} (this runs its code)", err=True)
+        click.echo(f"loading plugin {printable(str(file))} (this runs its code)", err=True)
 
 
 def load_plugins(files: Iterable[Path]) -> Plugins:

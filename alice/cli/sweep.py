@@ -12,6 +12,7 @@ from alice.cli.options import FOLDER, NearestChoice, NearestGroup, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import (
     DEFAULT_PRESET,
+    EPILOG,
     NEW_TRAINING,
     TRAININGS,
     new_training,
@@ -21,7 +22,6 @@ from alice.cli.train_options import (
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
 from alice.files import check_parent
-from alice.text.corpus import POSSIBLE_SOURCES
 from alice.training.presets import CPU_SIZES, PRESETS
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 ALL_KEYS = "all"
 """Stands for the pool of all keys: a fresh key for every text."""
-EPILOG = f"DATA is {POSSIBLE_SOURCES}."
 
 
 def out_option(analysis: str) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from alice.cli.signals import stop_on_signals
 from alice.cli.train_options import (
     DEFAULT_PRESET,
     DEFAULT_VARIANT,
+    EPILOG,
     NEW_TRAINING,
     TRAININGS,
     new_training,
@@ -20,14 +21,13 @@ from alice.cli.train_options import (
 )
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError
-from alice.text.corpus import POSSIBLE_SOURCES
 from alice.training.presets import PRESETS
 
 _CHOSEN = ("preset", *NEW_TRAINING, "init")
 """Options of a new training; a resumed one takes all but the place of its data from its folder."""
 
 
-@click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
+@click.command(epilog=EPILOG)
 @click.option("--out", type=FOLDER, help=f"Training folder to write.  [default: {TRAININGS}/VARIANT-PRESET]")
 @click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
 @click.option("--resume", is_flag=True, help="Resume the training in --out.")

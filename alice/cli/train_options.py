@@ -8,7 +8,7 @@ import click
 from alice.cli.options import Decorator, NearestChoice, dataclass_options, device_option, given
 from alice.model.config import VARIANTS, Variant
 from alice.text.alphabet import ALPHABETS
-from alice.text.corpus import QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
 from alice.training.presets import model_config
 from alice.training.presets import recipe as preset_recipe
 from alice.training.recipe import Recipe
@@ -26,13 +26,16 @@ DEFAULT_VARIANT: Variant = "base"
 NEW_TRAINING = ("variant", "data", "text_column", "alphabet", "dropout", "stochastic_depth")
 """Options that determine the model and the texts of a training; those of `Recipe` determine how it is trained."""
 
+EPILOG = f"DATA is {POSSIBLE_SOURCES}. Where no default is shown, that of the preset applies."
+"""Below the help of every command that trains."""
+
 _OPTIONS = (
     click.option("--variant", type=NearestChoice(VARIANTS), help=f"Kind of model.  [default: {DEFAULT_VARIANT}]"),
     click.option("--data", help=f"Corpus to train on; its training split is used.  [default: {QUOTES}]"),
     click.option("--text-column", metavar="NAME", help="Column of the corpus with the texts."),
     click.option("--alphabet", type=NearestChoice(list(ALPHABETS)), help="Symbols of the model.  [default: english]"),
-    click.option("--dropout", type=float, help="Dropout of the model.  [default: the preset's]"),
-    click.option("--stochastic-depth", type=float, help="Stochastic depth of the model.  [default: the preset's]"),
+    click.option("--dropout", type=float, help="Dropout of the model."),
+    click.option("--stochastic-depth", type=float, help="Stochastic depth of the model."),
     click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: all cores]"),
     device_option,
     click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service as well."),
@@ -41,7 +44,7 @@ _OPTIONS = (
 
 def training_options(*, skip: "Iterable[str]" = ()) -> Decorator:
     """Return a decorator that adds every option of a training, except for the fields of the recipe to skip."""
-    recipe_options = dataclass_options(Recipe, skip=skip, defaults="the preset's")
+    recipe_options = dataclass_options(Recipe, skip=skip, show_defaults=False)
 
     def decorate(command: "Callable[..., Any]") -> "Callable[..., Any]":
         command = recipe_options(command)

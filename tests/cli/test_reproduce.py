@@ -16,7 +16,7 @@ from alice.cli import main
 
 SKIPPED = ("--skip", "speed", "--skip", "ngram", "--skip", "attention")
 FEW = (*SKIPPED, "--skip", "relabelling", "--skip", "key-recovery", "--skip", "letter-frequency")
-REUSED = "reusing the report of an earlier run on the same inputs"
+REUSED = "reusing an earlier report on the same inputs"
 DATA = ("--ckpt", "one", "--ckpt", "two", "--data", "texts.txt", "--split", "all", "--samples", "8")
 
 
