@@ -39,3 +39,8 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, AliceError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters escaped, which could change the terminal or hide a part of the line."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)

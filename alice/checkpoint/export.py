@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from alice.checkpoint.folder import CARD, METRICS, TRAINING, WEIGHTS, in_dtype, write_json
+from alice.errors import printable
 from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
@@ -55,7 +56,8 @@ def export(
         file.write(log)
     write_json(out / TRAINING, training)
     with atomic_write(out / CARD) as card:
-        card.write(_facts(out, name, model, training) + _errors(errors, command) + _LIMITS)
+        shown = {**training, "data": printable(training["data"])}
+        card.write(_facts(out, printable(name), model, shown) + _errors(errors, printable(command)) + _LIMITS)
 
 
 def _facts(out: Path, name: str, model: Alice, training: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from alice.checkpoint import folder
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError, nearest, printable
 from alice.files import atomic_write, regular_file
 from alice.model.config import LARGEST_NUMBER, LARGEST_SIZE, ModelConfig, Variant
 from alice.text.alphabet import LETTERS, Alphabet
@@ -78,7 +78,7 @@ def write(out: Path, file: str, found: Upstream, *, check: str, decodes: bool) -
         (out / name).unlink(missing_ok=True)
     folder.write(out, found.config, found.weights)
     with atomic_write(out / folder.CARD) as page:
-        page.write(card(out.name, file, found, check=check, decodes=decodes))
+        page.write(card(printable(out.name), printable(file), found, check=check, decodes=decodes))
 
 
 def card(name: str, file: str, found: Upstream, *, check: str, decodes: bool) -> str:

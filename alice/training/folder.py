@@ -38,6 +38,8 @@ _OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
     "earlier_data": list,
 }
 """Types of the entries of training.json."""
+_LEAST = {"tokens": 0, "flops": 0, "seconds": 0, "loss": -1}
+"""Lower bounds of logged numbers; a loss is at least 0, except for rounding."""
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,8 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
         lines = regular_file(path).read_bytes().splitlines()
     except FileNotFoundError as error:
         raise AliceError(f"{folder} has no {METRICS}; resume the training for some steps, which writes it") from error
+    except OSError as error:
+        raise AliceError(f"{path} cannot be read ({error.strerror}); check the file") from error
     for number, line in enumerate(lines, start=1):
         try:
             row = parse_json(line.decode())
@@ -262,7 +266,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 def _is_logged(name: str, value: Any) -> bool:
     """Return whether a value from JSON is a number, or the error rates by length."""
     numbers = value.values() if name == "ser" and isinstance(value, dict) else [value]
-    least = 0 if name in ("tokens", "flops", "seconds") else -LARGEST_NUMBER
+    least = _LEAST.get(name, -LARGEST_NUMBER)
     return all(
         isinstance(number, int | float) and not isinstance(number, bool) and least <= number <= LARGEST_NUMBER
         for number in numbers

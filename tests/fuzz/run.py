@@ -28,6 +28,7 @@ TARGETS = (
     "extreme_weights",
     "config_forward",
     "damaged_trainings",
+    "path_arguments",
 )
 LONGEST = 400
 """Bytes of an input."""

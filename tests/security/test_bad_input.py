@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from tiny import tiny
 
 from alice.checkpoint import folder as checkpoint
+from alice.checkpoint.export import export
 from alice.cli import main
 from alice.errors import AliceError
 from alice.model import Alice
@@ -20,7 +22,10 @@ from alice.model.config import ModelConfig
 from alice.plugins.manager import build
 from alice.reports import Report, Result, archive
 from alice.reports.gallery import read_entries
+from alice.solving.evaluate import Scores
 from alice.text.corpus import open_corpus
+from alice.training.folder import Totals
+from alice.training.recipe import Recipe
 
 
 def refused(words, call, *arguments):
@@ -171,3 +176,25 @@ def test_invalid_utf8_in_an_argument():
     result = CliRunner().invoke(main, ["solve", "abc \udcff hello"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert "the text is not valid UTF-8" in result.stderr
+
+
+def test_names_that_are_not_utf8_on_a_card(saved):
+    training = {"data": "\udcff.txt", "recipe": Recipe(steps=1).to_dict(), "totals": vars(Totals())}
+    errors = Scores(np.array([20]), np.array([0.1])).table(np.random.default_rng(0))
+    rates = {part: (errors.mean[part], errors.median[part]) for part in errors.mean}
+    export(saved, tiny("base"), name="\udcff\n", training=training, log=b"", errors=rates, command="x \udcff")
+    lines = (saved / checkpoint.CARD).read_text().splitlines()
+    assert lines[0] == r"# \udcff\n"
+    assert any(r"split of \udcff.txt" in line for line in lines)
+
+
+def test_control_characters_in_the_path_of_a_plugin_are_escaped():
+    result = CliRunner().invoke(main, ["run", "absent", "--plugin", "\x7f\n.py"])
+    assert r"loading plugin \x7f\n.py" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["\x1b]0;title\x07", "\x7f", "\u202e", "\udcff"])
+def test_control_characters_in_a_path_are_escaped(name):
+    result = CliRunner().invoke(main, ["report", name])
+    assert result.exit_code == 1
+    assert f"error: {name.encode('unicode_escape').decode()}/result.json does not exist" in result.stderr

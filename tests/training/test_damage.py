@@ -152,6 +152,7 @@ GOOD = b'{"step": 1, "tokens": 5, "loss": 1.0}\n'
         (b'{"step": 2, "seconds": "1"}', "line 2 has no number for 'seconds'"),
         (b'{"step": 2, "tokens": -1}', "line 2 has no number for 'tokens'"),
         (b'{"step": 2, "loss": 1' + b"0" * 400 + b"}", "line 2 has no number for 'loss'"),
+        (b'{"step": 2, "loss": -1000}', "line 2 has no number for 'loss'"),
         (b'{"step": 2, "ser": {"all": []}}', "line 2 has no number for 'ser'"),
     ],
 )
@@ -160,6 +161,12 @@ def test_a_damaged_log_is_one_sentence(folder, line, complaint):
     refused(complaint, read_metrics, folder)
     refused(complaint, read_trainings, [folder])
     refused(complaint, Training.open(folder, {}).log)
+
+
+def test_a_log_that_the_system_refuses_is_one_sentence(folder):
+    (folder / "metrics.jsonl").unlink()
+    (folder / "metrics.jsonl").symlink_to("metrics.jsonl")
+    refused("metrics.jsonl cannot be read", Training.open(folder, {}).log)
 
 
 def test_a_missing_log_is_one_sentence(folder):
@@ -198,7 +205,9 @@ def test_bad_totals_are_one_sentence(folder, before):
     refused("training.json cannot be read", Training.open(folder, {}).summary)
 
 
-@pytest.mark.parametrize("sizes", [{"d_model": 10**9, "n_heads": 2}, {"n_layers": 1000, "d_mlp": 10**7}, {"d_mlp": 10**9}])
+@pytest.mark.parametrize(
+    "sizes", [{"d_model": 10**9, "n_heads": 10**8}, {"n_layers": 1000, "d_mlp": 10**7}, {"d_mlp": 10**9}]
+)
 def test_a_model_that_does_not_fit_into_memory_is_refused_before_anything_is_made(corpus, tmp_path, sizes):
     training = small_training(tmp_path / "new", corpus, model=sizes)
     refused("needs at least .* GB of memory, and .* GB are free", carry_out, training)
