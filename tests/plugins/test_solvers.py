@@ -141,8 +141,8 @@ def test_solve_takes_the_solver_of_a_plugin_and_keeps_case_and_foreign_character
     ("arguments", "complaint"),
     [
         (["A", "--solver", "baem"], "there is no solver 'baem'; did you mean 'beam'?"),
-        (["A", "--solver", "beam", "--layers"], "works without a model, so it has no --layers"),
-        (["A", "--solver", "beam", "--ckpt", "base"], "works without a model, so it has no --ckpt"),
+        (["A", "--solver", "beam", "--layers"], "--layers is for models and cannot be combined with --solver"),
+        (["A", "--solver", "beam", "--ckpt", "base"], "--ckpt is for models and cannot be combined with --solver"),
         (["A", "--plugin", "x.py"], "choose one with --solver"),
         (["123", "--solver", "subbreaker"], "there is no letter to solve"),
     ],
@@ -157,7 +157,7 @@ def test_solve_refuses_what_does_not_go_together(arguments, complaint, monkeypat
 
 def test_the_help_says_how_much_the_built_in_ones_learn_from():
     shown = " ".join(run("solve", "--help").output.split())
-    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training side of quotes" in shown
+    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training split of quotes" in shown
 
 
 def test_solving_without_a_model_does_not_import_torch(tmp_path):
