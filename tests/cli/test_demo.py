@@ -56,7 +56,7 @@ def test_the_demo_solves_runs_and_ends_with_the_gallery(small):
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"$ alice-interp solve --layers --ckpt {small} ")
     assert "ONE TEXT" not in lines[0]
-    assert [line[:11].strip() for line in lines[1:4]] == LAYERS
+    assert [line[:9].strip() for line in lines[1:4]] == LAYERS
     gallery = "gallery: my reports/index.html; open it in a browser, or run: alice-interp view 'my reports'"
     assert lines[-1] == gallery
     assert Path("my reports/index.html").is_file()
