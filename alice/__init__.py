@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from alice.reports import Report as Report
     from alice.reports import Result as Result
     from alice.reports import Table as Table
-    from alice.text.cipher import Key as Key
+    from alice.text import Key as Key
 
-_MODULES = {
-    **dict.fromkeys(("analyses", "load", "run", "solve"), "front_door"),
-    **dict.fromkeys(("Figure", "Metric", "Report", "Result", "Table"), "reports"),
-    "Alice": "model",
-    "Key": "text.cipher",
-    "RunContext": "plugins",
+_NAMES = {
+    "front_door": ("analyses", "load", "run", "solve"),
+    "model": ("Alice",),
+    "plugins": ("RunContext",),
+    "reports": ("Figure", "Metric", "Report", "Result", "Table"),
+    "text": ("Key",),
 }
-__getattr__ = lazy_exports(__name__, _MODULES)
+__getattr__ = lazy_exports(__name__, _NAMES)
 
 
 def __dir__() -> list[str]:
     """Return what a notebook completes after `alice.`."""
-    return sorted(_MODULES)
+    return sorted(name for names in _NAMES.values() for name in names)

@@ -16,7 +16,7 @@ from alice.fields import Kind, field_kinds, flags_of
 from alice.plugins.analysis import Analysis, check_needs, checkpoints_of, summary_of
 from alice.plugins.context import RunContext, Tracker, silent
 from alice.plugins.manager import Plugins, build
-from alice.text.corpus import QUOTES
+from alice.text import QUOTES
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from alice.model import Alice
     from alice.reports import Report
     from alice.solving import Solution
-    from alice.text.split import Split
+    from alice.text import Split
 
     Checkpoint = str | Path | Alice
     Device = torch.device | str
@@ -76,7 +76,7 @@ def solve(
 
 def _kept(checkpoint: str | Path, device: "Device | None") -> "Alice":
     """Load a checkpoint unless it was the last one to be loaded and its files are the same."""
-    from alice.checkpoint.folder import resolve
+    from alice.checkpoint import resolve
 
     folder = resolve(checkpoint)
     state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(folder.iterdir()))

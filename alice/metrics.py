@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.statistics import Floats
-from alice.text.alphabet import PAD
+from alice.text import PAD
 
 LENGTH_BINS = (0, 32, 64, 128, 256)
 """Lower bounds of the paper's bins; the last has no upper bound."""

@@ -6,7 +6,7 @@ import torch
 
 from alice.bench.measuring import Ratio, batches, compare, one_core, take_turns
 from alice.model import Alice
-from alice.training.presets import model_config
+from alice.training import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

@@ -8,9 +8,8 @@ from torch import Tensor
 
 from alice.bench.measuring import Ratio, batches, compare, first_texts, one_core, take_turns
 from alice.model import Alice
-from alice.text.alphabet import ENGLISH
-from alice.text.batches import EncodedTexts
-from alice.training.presets import model_config
+from alice.text import ENGLISH, EncodedTexts
+from alice.training import model_config
 
 BATCH_SIZE = 32
 

@@ -6,7 +6,7 @@ import torch
 
 from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.model import Alice
-from alice.training.presets import model_config
+from alice.training import model_config
 
 STREAMS = ("blocks.*.hook_resid_pre", "blocks.*.hook_resid_mid", "blocks.*.hook_resid_post")
 SHAPE = (40, 100)

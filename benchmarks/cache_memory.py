@@ -11,7 +11,7 @@ import torch
 from alice.bench.cache import SHAPE, STREAMS
 from alice.bench.measuring import Ratio
 from alice.model import Alice
-from alice.training.presets import model_config
+from alice.training import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

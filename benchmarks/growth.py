@@ -11,7 +11,7 @@ import torch
 
 from alice.bench.measuring import Ratio, one_core, take_turns
 from alice.model import Alice
-from alice.training.presets import model_config
+from alice.training import model_config
 
 TEXTS, LENGTH = 16, 128
 

@@ -12,10 +12,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.errors import AliceError
-from alice.model import Alice
-from alice.model.config import ModelConfig
-from alice.model.layers import Block, rotary_table
-from alice.training.presets import model_config
+from alice.model import Alice, Block, ModelConfig, rotary_table
+from alice.training import model_config
 
 SHAPES = {"40 texts of 100 characters": (40, 100), "16 texts of 256": (16, 256), "one text of 100": (1, 100)}
 

@@ -11,11 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 from alice.solving.decoding import LIMIT
-from alice.text.alphabet import ENGLISH
-from alice.text.batches import Batches, BatchLimit, EncodedTexts
-from alice.text.corpus import QUOTES, open_corpus
+from alice.text import ENGLISH, QUOTES, Batches, BatchLimit, EncodedTexts, open_corpus
 from alice.text.split import select
 from alice.timing import using_threads
 

@@ -46,7 +46,7 @@ def _peak(file: str, count: int) -> int:
     from alice.plugins.builtin.early_exit import EarlyExit
     from alice.plugins.runner import run_analysis
     from alice.timing import using_threads
-    from alice.training.presets import model_config
+    from alice.training import model_config
 
     torch.manual_seed(0)
     ctx = RunContext.open(Alice(model_config("mini")), data=file, split="all")

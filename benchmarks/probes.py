@@ -16,9 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from alice.bench.measuring import Ratio, compare, one_core, take_turns
 from alice.errors import AliceError
 from alice.plugins import RunContext
-from alice.probes.layers import LayerProbes
+from alice.probes import LayerProbes, TokenPairs, split_texts
 from alice.probes.tasks import tasks
-from alice.probes.tokens import TokenPairs, split_texts
 
 CLOSE = 0.005
 EPOCHS, ITERATIONS = (1, 2, 3, 4, 6, 8), (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import torch
 
 from alice.bench.measuring import Products, Ratio, batches, compare, flops, forward_shapes, one_core, take_turns
-from alice.model import Alice
-from alice.model.flops import forward_flops
-from alice.training.presets import model_config
+from alice.model import Alice, forward_flops
+from alice.training import model_config
 
 
 def measure(*, quick: bool) -> Iterator[Ratio]:

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 from alice.bench.measuring import Products, Ratio, batches, compare, flops, one_core, take_turns, training_shapes
-from alice.model import Alice
-from alice.model.flops import training_flops
-from alice.text.batches import Batch, BatchLimit
-from alice.training import optimizer
-from alice.training.loss import Objective
-from alice.training.presets import CPU_SIZES, model_config, recipe
+from alice.model import Alice, training_flops
+from alice.text import Batch, BatchLimit
+from alice.training import Objective, model_config, optimizer
+from alice.training.presets import CPU_SIZES, recipe
 from alice.training.setup import compile_blocks
 
 

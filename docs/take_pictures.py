@@ -67,7 +67,7 @@ def _run(cls: Any, samples: int, trainings: Path | None, out: Path) -> Path:
 
 def comparable() -> list[str]:
     """Return the bundled models that have the alphabet of `base`."""
-    from alice.checkpoint.folder import bundled, read_config
+    from alice.checkpoint import bundled, read_config
 
     symbols = {name: read_config(folder).symbols for name, folder in bundled().items()}
     return [name for name in symbols if symbols[name] == symbols["base"]]

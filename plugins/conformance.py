@@ -17,8 +17,7 @@ import numpy as np
 import torch
 
 from alice.fields import from_plain, to_plain
-from alice.model import Alice
-from alice.model.config import ModelConfig
+from alice.model import Alice, ModelConfig
 from alice.plugins.analysis import Analysis, check_class, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.models import hooks_on
@@ -28,7 +27,7 @@ from alice.plugins.store import FOLDER_VARIABLE
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_report, write_result
 from alice.reports.html import render_report
-from alice.text.batches import Batch
+from alice.text import Batch
 
 TINY = {
     "d_model": 16,

@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from alice.model import Alice
-    from alice.model.activations import Activations
+    from alice.model import Activations, Alice
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
     from alice.plugins.sample import Sample, SampleBatches
     from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
-    from alice.text.alphabet import Alphabet
-    from alice.text.split import Split
+    from alice.text import Alphabet, Split
 
 T = TypeVar("T")
 
@@ -165,7 +163,7 @@ class RunContext:
 
         The model reads one batch at a time as you iterate; nothing is kept. Hooks are removed after each batch.
         """
-        from alice.model.activations import Activations
+        from alice.model import Activations
 
         return Activations(self.model, self.batches, *patterns)
 

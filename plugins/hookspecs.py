@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from alice.plugins.analysis import Analysis
     from alice.plugins.solvers import SolverOpener
-    from alice.text.alphabet import Alphabet
-    from alice.text.corpus import Corpus
+    from alice.text import Alphabet, Corpus
 
     CorpusOpener = Callable[[Alphabet], Corpus]
 

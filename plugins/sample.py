@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from weakref import finalize
 
 from alice.errors import AliceError, one_line
-from alice.text.alphabet import Alphabet
-from alice.text.batches import KEY_STREAM, Batch, Batches, BatchLimit, EncodedTexts, text_keys
+from alice.text import Alphabet, Batch, Batches, BatchLimit, EncodedTexts, Split, letters_of, open_corpus, text_keys
+from alice.text.batches import KEY_STREAM
 from alice.text.cleaning import LONGEST
-from alice.text.corpus import open_corpus
-from alice.text.split import Split, letters_of, select
+from alice.text.split import select
 
 if TYPE_CHECKING:
     import torch

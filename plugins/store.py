@@ -38,9 +38,9 @@ from transformer_lens import ActivationCache
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json, remove_drafts, user_path
-from alice.model.activations import Activations, run_batch
+from alice.model import Activations, run_batch
 from alice.plugins.models import hooks_on
-from alice.text.batches import Batch
+from alice.text import Batch
 
 if TYPE_CHECKING:
     from alice.plugins.models import NamedModel

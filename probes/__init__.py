@@ -16,3 +16,53 @@
 targets and control tasks, `tokens` selects tokens of some texts from stored activations, and `scores` computes the
 accuracy by text.
 """
+
+from typing import TYPE_CHECKING
+
+from alice.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from alice.probes.layers import Kind as Kind
+    from alice.probes.layers import LayerProbes as LayerProbes
+    from alice.probes.scores import MostFrequent as MostFrequent
+    from alice.probes.scores import Reader as Reader
+    from alice.probes.scores import Shares as Shares
+    from alice.probes.scores import TextScores as TextScores
+    from alice.probes.scores import count_labels as count_labels
+    from alice.probes.tasks import Task as Task
+    from alice.probes.tasks import control as control
+    from alice.probes.tokens import Shards as Shards
+    from alice.probes.tokens import Texts as Texts
+    from alice.probes.tokens import TokenPairs as TokenPairs
+    from alice.probes.tokens import chosen as chosen
+    from alice.probes.tokens import split_texts as split_texts
+    from alice.probes.tokens import stacked as stacked
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "layers": (
+                "Kind",
+                "LayerProbes",
+            ),
+            "scores": (
+                "MostFrequent",
+                "Reader",
+                "Shares",
+                "TextScores",
+                "count_labels",
+            ),
+            "tasks": (
+                "Task",
+                "control",
+            ),
+            "tokens": (
+                "Shards",
+                "Texts",
+                "TokenPairs",
+                "chosen",
+                "split_texts",
+                "stacked",
+            ),
+        },
+    )

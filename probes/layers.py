@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, gelu
 
 from alice.errors import AliceError
-from alice.training.recipe import rate_factor
+from alice.training import rate_factor
 
 Kind = Literal["linear", "mlp"]
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -12,8 +12,7 @@ from torch import Tensor
 from alice.probes.layers import IGNORED
 from alice.probes.tasks import Task, is_letter
 from alice.probes.tokens import Shards, Texts, chosen, labels_of, stacked
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch
+from alice.text import Alphabet, Batch
 
 Shares = NDArray[np.float32]
 """Shares of correct answers."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.probes.layers import IGNORED
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch
+from alice.text import Alphabet, Batch
 
 RANKS, POSITIONS, LENGTHS = 15, 10, 12
 """Number of classes of frequency rank, position in the word and word length; the last class is open-ended."""

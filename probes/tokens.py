@@ -16,7 +16,7 @@ from transformer_lens import ActivationCache
 from alice.errors import AliceError
 from alice.probes.layers import Pair
 from alice.probes.tasks import Task
-from alice.text.batches import Batch
+from alice.text import Batch
 
 Texts = NDArray[np.bool_]
 """Mask of the chosen texts by number, (text,)."""

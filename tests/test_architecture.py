@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,14 @@ ORDER = (
 )
 """Every room imports only itself and those before it. `alice` itself is the front door, `alice/__init__.py`."""
 LINKED = {"alice.probes": "probes", "alice.reports": "reports", "alice.plugins": "plugins", "alice.bench": "benchmarks"}
+ROOMS_WITH_EXPORTS = (
+    "alice.text",
+    "alice.model",
+    "alice.checkpoint",
+    "alice.solving",
+    "alice.training",
+    "alice.probes",
+)
 EXCEPTIONS = {("alice/model/model.py", "alice.checkpoint")}
 """`Alice.from_pretrained` reads a checkpoint."""
 REPORTS_MAY_IMPORT = {"alice.reports", "alice.errors", "alice.files", "alice.lazy"}
@@ -96,6 +105,31 @@ def test_imports_point_one_way():
             for module, room in rooms.items()
             if ORDER.index(room) > rank and (place, room) not in EXCEPTIONS
         ]
+    assert faults == []
+
+
+def exported(room: str) -> set[str]:
+    """Return the names that a room re-exports for type checkers."""
+    tree = FILES[ROOT / Path(*LINKED.get(room, room).split(".")) / "__init__.py"]
+    return {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names} - {
+        None
+    }
+
+
+@pytest.mark.parametrize("room", ROOMS_WITH_EXPORTS)
+def test_a_room_exports_what_it_says_and_others_import_it_from_there(room):
+    names = exported(room)
+    assert names
+    assert all(hasattr(import_module(room), name) for name in names)
+    faults = [
+        f"{path.relative_to(ROOT)}: from {node.module} import {alias.name}"
+        for path, tree in FILES.items()
+        if room_of(name_of(path)) != room
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{room}.")
+        for alias in node.names
+        if alias.name in names
+    ]
     assert faults == []
 
 

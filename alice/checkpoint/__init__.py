@@ -8,8 +8,27 @@ from typing import TYPE_CHECKING
 from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from alice.checkpoint.folder import CARD as CARD
+    from alice.checkpoint.folder import METRICS as METRICS
+    from alice.checkpoint.folder import TRAINING as TRAINING
+    from alice.checkpoint.folder import WEIGHTS as WEIGHTS
     from alice.checkpoint.folder import bundled as bundled
     from alice.checkpoint.folder import read_config as read_config
     from alice.checkpoint.folder import resolve as resolve
-
-__getattr__ = lazy_exports(__name__, {"bundled": "folder", "read_config": "folder", "resolve": "folder"})
+    from alice.checkpoint.folder import write_weights as write_weights
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "folder": (
+                "CARD",
+                "METRICS",
+                "TRAINING",
+                "WEIGHTS",
+                "bundled",
+                "read_config",
+                "resolve",
+                "write_weights",
+            ),
+        },
+    )

@@ -13,7 +13,7 @@ from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
 from alice.statistics import Estimate, Spread
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 ErrorRates = Mapping[str, tuple[Estimate, Spread]]
 """Mean and median symbol error rate, in percent, of each length bin, of short and long texts and of all."""

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from alice.errors import AliceError, nearest, one_line
 from alice.files import atomic_write, make_folder, read_json, regular_file, user_path
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 CARD, TRAINING, METRICS = "card.md", "training.json", "metrics.jsonl"

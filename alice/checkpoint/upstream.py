@@ -19,8 +19,9 @@ from torch import Tensor
 from alice.checkpoint import folder
 from alice.errors import AliceError, nearest, printable
 from alice.files import atomic_write, regular_file
-from alice.model.config import LARGEST_NUMBER, LARGEST_SIZE, ModelConfig, Variant
-from alice.text.alphabet import LETTERS, Alphabet
+from alice.model import ModelConfig, Variant
+from alice.model.config import LARGEST_NUMBER, LARGEST_SIZE
+from alice.text import LETTERS, Alphabet
 
 WEIGHTS, AVERAGED, CONFIG, STEP = "model_state_dict", "ema_model_state_dict", "config", "global_step"
 PREFIXES = ("_orig_mod.", "module.")

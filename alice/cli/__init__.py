@@ -11,4 +11,4 @@ if TYPE_CHECKING:
     from alice.cli.root import COMMANDS as COMMANDS
     from alice.cli.root import main as main
 
-__getattr__ = lazy_exports(__name__, {"COMMANDS": "root", "main": "root"})
+__getattr__ = lazy_exports(__name__, {"root": ("COMMANDS", "main")})

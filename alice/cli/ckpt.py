@@ -13,7 +13,8 @@ from rich.table import Table
 from alice.cli.options import FILE, FOLDER, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
 from alice.files import check_folder, regular_file
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, source_name
+from alice.text import QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES, source_name
 
 
 @click.group(cls=NearestGroup)
@@ -25,7 +26,7 @@ def ckpt() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def list_models(as_json: bool) -> None:
     """List the bundled models."""
-    from alice.checkpoint.folder import WEIGHTS, bundled, read_config
+    from alice.checkpoint import WEIGHTS, bundled, read_config
 
     rows: list[dict[str, Any]] = []
     for name, folder in bundled().items():
@@ -50,7 +51,7 @@ def list_models(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the configuration as JSON.")
 def show(name: str, as_json: bool) -> None:
     """Show the card and the configuration of a checkpoint: a bundled name, a folder or a hub id."""
-    from alice.checkpoint.folder import CARD, read_config, resolve
+    from alice.checkpoint import CARD, read_config, resolve
 
     folder: Path = resolve(name)
     config = read_config(folder).to_dict()
@@ -82,7 +83,7 @@ def export(
     from alice.checkpoint.export import round_to_half
     from alice.cli.evaluate import measure
     from alice.model import Alice
-    from alice.training.folder import Training
+    from alice.training import Training
 
     check_folder(out, writes="checkpoint", read=[training], replace=force)
     opened = Training.open(training, {})

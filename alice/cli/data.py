@@ -18,13 +18,13 @@ from alice.cli.options import FILE, AtLeast, NearestChoice, NearestGroup, force_
 from alice.cli.progress import track
 from alice.errors import AliceError
 from alice.files import check_file, user_path
-from alice.text.alphabet import ALPHABETS
-from alice.text.cleaning import LONGEST, Reason
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, Corpus, Tally, open_corpus
+from alice.text import ALPHABETS, QUOTES, Corpus, Reason, Split, Tally, open_corpus
+from alice.text import segments as cut_segments
+from alice.text.cleaning import LONGEST
+from alice.text.corpus import POSSIBLE_SOURCES
 from alice.text.formats import write_csv, write_lines
 from alice.text.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
-from alice.text.multilingual import segments as cut_segments
-from alice.text.split import Split, select
+from alice.text.split import select
 
 SOURCES_HELP = f"SOURCE is {POSSIBLE_SOURCES}; the default is {QUOTES}."
 

@@ -11,8 +11,7 @@ from rich.table import Table
 
 from alice.errors import AliceError
 from alice.metrics import bin_names, length_bin
-from alice.text.alphabet import LETTERS
-from alice.text.split import is_test
+from alice.text import LETTERS, is_test
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 LONGEST_BAR = 40

@@ -85,7 +85,7 @@ def _solve(cryptogram: Cryptogram, device: str | None) -> None:
     """Encrypt a text, solve it as `alice-interp solve --layers` does, and say how many letters are wrong."""
     import numpy as np
 
-    from alice.text.cipher import Key
+    from alice.text import Key
 
     console = solve_console()
     key = Key.random(np.random.default_rng(cryptogram.seed))

@@ -15,13 +15,14 @@ from alice.cli.progress import track
 from alice.metrics import SHORT, bin_names
 from alice.plugins import paper
 from alice.statistics import Estimate, Spread
+from alice.text import QUOTES, open_corpus
 from alice.text.cleaning import LONGEST
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES, open_corpus
+from alice.text.corpus import POSSIBLE_SOURCES
 
 if TYPE_CHECKING:
     from alice.model import Alice
     from alice.solving import ErrorTable
-    from alice.text.split import Split
+    from alice.text import Split
 
 
 @click.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
@@ -64,7 +65,7 @@ def measure(
 ) -> "ErrorTable":
     """Score a model over a corpus, with a progress bar."""
     from alice.plugins.context import RunContext
-    from alice.solving.evaluate import score
+    from alice.solving import score
 
     opener = partial(_open, data, max_length=max_length, text_column=text_column)
     corpora = {data: opener} if text_column or max_length < LONGEST else {}

@@ -106,7 +106,7 @@ def _request(given: dict[str, Any]) -> "Request":
 
 def _multilingual(given: dict[str, Any], plugins: Plugins, inputs: dict[str, Any]) -> "RunContext | None":
     """Open the model for the Borg cipher, if there is one and a transcription to read."""
-    from alice.checkpoint.folder import bundled
+    from alice.checkpoint import bundled
 
     name = given["multilingual"] or (MULTILINGUAL if MULTILINGUAL in bundled() else None)
     return open_context([name], plugins, **inputs) if name and given["borg"] is not None else None

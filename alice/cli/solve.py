@@ -18,7 +18,7 @@ from alice.errors import AliceError
 from alice.files import regular_file
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
 from alice.plugins.solvers import SolverSetup, check_solver, open_solver
-from alice.text.corpus import QUOTES
+from alice.text import QUOTES
 
 if TYPE_CHECKING:
     from alice.solving import Solution
@@ -104,7 +104,7 @@ def _training_texts(count: int) -> list[str]:
     """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
     from alice.plugins.context import RunContext
     from alice.plugins.sample import open_samples
-    from alice.text.alphabet import ENGLISH
+    from alice.text import ENGLISH
     from alice.text.cleaning import LONGEST
 
     texts = open_samples(QUOTES, [ENGLISH], longest=LONGEST, split="test", count=None, seed=0, corpora={})

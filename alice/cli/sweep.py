@@ -22,10 +22,11 @@ from alice.cli.train_options import (
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
 from alice.files import check_parent
-from alice.training.presets import CPU_SIZES, PRESETS
+from alice.training import PRESETS
+from alice.training.presets import CPU_SIZES
 
 if TYPE_CHECKING:
-    from alice.training.folder import Training
+    from alice.training import Training
 
 ALL_KEYS = "all"
 """Stands for the pool of all keys: a fresh key for every text."""

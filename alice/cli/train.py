@@ -21,7 +21,7 @@ from alice.cli.train_options import (
 )
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError
-from alice.training.presets import PRESETS
+from alice.training import PRESETS
 
 _CHOSEN = ("preset", *NEW_TRAINING, "init")
 """Options of a new training; a resumed one takes all but the place of its data from its folder."""
@@ -61,7 +61,7 @@ def train(
 
     import torch  # after the quick checks: it takes seconds
 
-    from alice.training.folder import Training
+    from alice.training import Training
 
     if threads:
         torch.set_num_threads(threads)

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from alice.cli.options import Decorator, NearestChoice, dataclass_options, device_option, given
-from alice.model.config import VARIANTS, Variant
-from alice.text.alphabet import ALPHABETS
-from alice.text.corpus import POSSIBLE_SOURCES, QUOTES
-from alice.training.presets import model_config
+from alice.model import VARIANTS, Variant
+from alice.text import ALPHABETS, QUOTES
+from alice.text.corpus import POSSIBLE_SOURCES
+from alice.training import Recipe, model_config
 from alice.training.presets import recipe as preset_recipe
-from alice.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from alice.training.folder import Training
+    from alice.training import Training
 
 TRAININGS = "trainings"
 """Folder of all training folders, unless the user names another."""
@@ -76,7 +75,7 @@ def new_training(
     init: str | None = None,
 ) -> "Training":
     """Return the training that the options describe."""
-    from alice.training.folder import Training
+    from alice.training import Training
 
     changes = given({"dropout": dropout, "stochastic_depth": stochastic_depth})
     symbols = ALPHABETS[alphabet or "english"].symbols

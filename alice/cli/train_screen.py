@@ -13,10 +13,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from alice.training.recipe import Recipe
+from alice.training import Recipe
 
 if TYPE_CHECKING:
-    from alice.training.folder import Training
+    from alice.training import Training
 
 SECONDS_BETWEEN_LINES = 30
 
@@ -36,7 +36,7 @@ def train_on_screen(
     allow_changed_data: bool = False,
 ) -> bool:
     """Carry out a training and show its progress; return whether its budget was used up."""
-    from alice.training.setup import train
+    from alice.training import train
 
     screen = TrainScreen(training.recipe, Console(stderr=True, quiet=not is_first_process()))
     with screen.shown():

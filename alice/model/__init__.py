@@ -19,18 +19,38 @@ if TYPE_CHECKING:
     from alice.model.config import Variant as Variant
     from alice.model.device import choose_device as choose_device
     from alice.model.device import default_device as default_device
+    from alice.model.flops import forward_flops as forward_flops
+    from alice.model.flops import training_flops as training_flops
+    from alice.model.heads import BijectiveHead as BijectiveHead
+    from alice.model.layers import Block as Block
+    from alice.model.layers import rotary_table as rotary_table
     from alice.model.model import Alice as Alice
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "Activations": "activations",
-        "Alice": "model",
-        "ModelConfig": "config",
-        "VARIANTS": "config",
-        "Variant": "config",
-        "choose_device": "device",
-        "default_device": "device",
-        "run_batch": "activations",
-    },
-)
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "activations": (
+                "Activations",
+                "run_batch",
+            ),
+            "config": (
+                "ModelConfig",
+                "VARIANTS",
+                "Variant",
+            ),
+            "device": (
+                "choose_device",
+                "default_device",
+            ),
+            "flops": (
+                "forward_flops",
+                "training_flops",
+            ),
+            "heads": ("BijectiveHead",),
+            "layers": (
+                "Block",
+                "rotary_table",
+            ),
+            "model": ("Alice",),
+        },
+    )

@@ -7,7 +7,7 @@ from torch import Tensor
 from transformer_lens import ActivationCache
 
 from alice.model import Alice
-from alice.text.batches import Batch
+from alice.text import Batch
 
 
 class Activations:

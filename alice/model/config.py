@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 from alice.errors import AliceError, nearest
-from alice.text.alphabet import ENGLISH, Alphabet
+from alice.text import ENGLISH, Alphabet
 
 Variant = Literal["base", "bijective", "dynamic"]
 LONGEST_TEXT = 1_000_000

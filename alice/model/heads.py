@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
-from alice.text.alphabet import PAD, Alphabet
+from alice.text import PAD, Alphabet
 
 
 class SymbolPool(nn.Module):

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.model.config import ModelConfig
-from alice.text.alphabet import Alphabet, pad
+from alice.text import Alphabet
+from alice.text.alphabet import pad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from alice.model.heads import BijectiveHead, LinearHead
     from alice.model.layers import RMSNorm
-    from alice.text.alphabet import Ids
+    from alice.text import Ids
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from alice.model.hooks import Hook, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
 from alice.model.layers import Block, RMSNorm
 from alice.model.lens import LensSurface
-from alice.text.alphabet import PAD, Alphabet
+from alice.text import PAD, Alphabet
 
 HookName = str | Callable[[str], bool]
 Hooks = Sequence[tuple[HookName, Callable[..., Any]]]

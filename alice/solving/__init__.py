@@ -15,22 +15,44 @@ if TYPE_CHECKING:
     from alice.solving.evaluate import ErrorTable as ErrorTable
     from alice.solving.evaluate import Scores as Scores
     from alice.solving.evaluate import score as score
+    from alice.solving.hill_climbing import SUBBREAKER as SUBBREAKER
     from alice.solving.hill_climbing import HillClimber as HillClimber
+    from alice.solving.hill_climbing import has_subbreaker as has_subbreaker
+    from alice.solving.hill_climbing import open_subbreaker as open_subbreaker
     from alice.solving.language_model import CharNgrams as CharNgrams
+    from alice.solving.relabelling import Readings as Readings
+    from alice.solving.relabelling import read_relabelled as read_relabelled
+    from alice.solving.relabelling import relabellings as relabellings
+    from alice.solving.solution import NO_SYMBOL as NO_SYMBOL
     from alice.solving.solution import Solution as Solution
     from alice.solving.solution import solve_with as solve_with
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "BeamSearch": "beam",
-        "CharNgrams": "language_model",
-        "ErrorTable": "evaluate",
-        "HillClimber": "hill_climbing",
-        "Scores": "evaluate",
-        "Solution": "solution",
-        "score": "evaluate",
-        "solve": "decoding",
-        "solve_with": "solution",
-    },
-)
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "beam": ("BeamSearch",),
+            "decoding": ("solve",),
+            "evaluate": (
+                "ErrorTable",
+                "Scores",
+                "score",
+            ),
+            "hill_climbing": (
+                "HillClimber",
+                "SUBBREAKER",
+                "has_subbreaker",
+                "open_subbreaker",
+            ),
+            "language_model": ("CharNgrams",),
+            "relabelling": (
+                "Readings",
+                "read_relabelled",
+                "relabellings",
+            ),
+            "solution": (
+                "NO_SYMBOL",
+                "Solution",
+                "solve_with",
+            ),
+        },
+    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from alice.solving.language_model import BOUNDARY, N_SYMBOLS, CharNgrams, Floats, Ints, symbols_of
-from alice.text.cipher import N_LETTERS, Key
+from alice.text import N_LETTERS, Key
 
 ORDER = 6
 """Length of the n-grams, as in the paper."""

@@ -8,8 +8,9 @@ from torch import Tensor
 
 from alice.model import Alice
 from alice.solving.solution import NO_SYMBOL, Reading, Solution, note_on, read, unsolved
-from alice.text.alphabet import LETTERS, Alphabet, pad
-from alice.text.batches import BatchLimit, plan
+from alice.text import LETTERS, Alphabet, BatchLimit
+from alice.text.alphabet import pad
+from alice.text.batches import plan
 
 LIMIT = BatchLimit(tokens=2048)
 """Larger batches do not fit into a core's cache: twice the characters at once take 7 % longer each."""

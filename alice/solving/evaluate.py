@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from alice.metrics import SHORT, bin_names, error_rates, length_bin
 from alice.model import Alice
 from alice.statistics import Estimate, Floats, Spread, bayesian_bootstrap, spread
-from alice.text.batches import Batch
+from alice.text import Batch
 
 
 @dataclass(frozen=True)

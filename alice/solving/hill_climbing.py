@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from alice.solving.language_model import BOUNDARY, N_SYMBOLS, CharNgrams, Ints, symbols_of
-from alice.text.cipher import N_LETTERS, Key, random_keys
+from alice.text import N_LETTERS, Key, random_keys
 
 ORDER = 4
 """Length of the n-grams that it is meant for."""

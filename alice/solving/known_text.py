@@ -6,10 +6,7 @@ from itertools import permutations
 
 from alice.model import Alice
 from alice.solving.evaluate import score
-from alice.text.alphabet import LETTERS, Alphabet
-from alice.text.batches import Batches, EncodedTexts
-from alice.text.cipher import N_LETTERS
-from alice.text.cleaning import Cleaner
+from alice.text import LETTERS, N_LETTERS, Alphabet, Batches, Cleaner, EncodedTexts
 
 TEXTS = (
     "The old lighthouse keeper had two rules: never let the lamp go out, and never trust a calm evening. "

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
-from alice.text.cipher import N_LETTERS
+from alice.text import N_LETTERS
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from alice.metrics import error_rates
 from alice.model import Alice
 from alice.statistics import Floats
-from alice.text.alphabet import PAD, Alphabet
-from alice.text.cipher import KeyArray, encrypt_ids, random_keys
+from alice.text import PAD, Alphabet, KeyArray, encrypt_ids, random_keys
 
 Ints = NDArray[np.int64]
 TOKENS = 4096

@@ -7,8 +7,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from alice.text.alphabet import ENGLISH, LETTERS, Alphabet
-from alice.text.cleaning import Folding
+from alice.text import ENGLISH, LETTERS, Alphabet, Folding
 
 UNICITY_DISTANCE = 28
 """Letters below which English under a substitution cipher has more than one solution: log2(26!) bits of key over

@@ -9,18 +9,34 @@ from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from alice.training.folder import Training as Training
+    from alice.training.loss import Objective as Objective
+    from alice.training.presets import PAPER_SIZES as PAPER_SIZES
+    from alice.training.presets import PRESETS as PRESETS
     from alice.training.presets import model_config as model_config
     from alice.training.recipe import Recipe as Recipe
+    from alice.training.recipe import rate_factor as rate_factor
+    from alice.training.records import TrainingRecord as TrainingRecord
     from alice.training.records import read_trainings as read_trainings
     from alice.training.setup import train as train
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "Recipe": "recipe",
-        "Training": "folder",
-        "model_config": "presets",
-        "read_trainings": "records",
-        "train": "setup",
-    },
-)
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "folder": ("Training",),
+            "loss": ("Objective",),
+            "presets": (
+                "PAPER_SIZES",
+                "PRESETS",
+                "model_config",
+            ),
+            "recipe": (
+                "Recipe",
+                "rate_factor",
+            ),
+            "records": (
+                "TrainingRecord",
+                "read_trainings",
+            ),
+            "setup": ("train",),
+        },
+    )

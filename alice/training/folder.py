@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from alice.checkpoint.folder import METRICS, TRAINING, bundled, resolve, write_json
+from alice.checkpoint import METRICS, TRAINING, bundled, resolve
+from alice.checkpoint.folder import write_json
 from alice.errors import AliceError
 from alice.files import (
     atomic_write,
@@ -22,7 +23,7 @@ from alice.files import (
     remove_drafts,
     user_path,
 )
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 from alice.text.corpus import located, source_name
 from alice.training.recipe import LARGEST_NUMBER, Recipe
 from alice.training.state import LARGEST_COUNT, STATE, read_counters

@@ -15,10 +15,9 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from alice.checkpoint.folder import check_fit
 from alice.errors import AliceError, one_line
-from alice.model import Alice
-from alice.model.flops import training_flops
-from alice.solving.evaluate import score
-from alice.text.batches import Batch, Batches, BatchStream
+from alice.model import Alice, training_flops
+from alice.solving import score
+from alice.text import Batch, Batches, BatchStream
 from alice.training import optimizer
 from alice.training.folder import MetricsLog
 from alice.training.loss import Objective

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from alice.model import Alice
-from alice.text.alphabet import PAD
+from alice.text import PAD
 
 
 def token_losses(model: Alice, cipher_ids: Tensor, plain_ids: Tensor) -> Tensor:

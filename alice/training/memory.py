@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from alice.errors import AliceError
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 
 BYTES = 16
 """Per weight, in single precision: the weight, its gradient and the two moments of AdamW."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 
 ENOUGH_FASTER = 1.3
 """Speed-up from which bf16 is worth its rounding."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alice.errors import AliceError, nearest
-from alice.model.config import ModelConfig, Variant
+from alice.model import ModelConfig, Variant
 from alice.training.recipe import Recipe
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from alice.checkpoint.folder import METRICS, TRAINING
+from alice.checkpoint import METRICS, TRAINING
 from alice.errors import AliceError
-from alice.model.config import ModelConfig
-from alice.model.flops import training_flops
+from alice.model import ModelConfig, training_flops
 from alice.statistics import Floats
 from alice.text.corpus import source_name
 from alice.training.folder import BUDGET, CHANGEABLE, read_description, read_metrics

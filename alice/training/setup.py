@@ -14,13 +14,19 @@ from accelerate import Accelerator, PartialState
 from accelerate.utils import broadcast, set_seed
 
 from alice.errors import AliceError
-from alice.model import Alice
-from alice.model.device import choose_device
-from alice.model.layers import Block
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batches, BatchLimit, BatchStream, EncodedTexts, KeySource, text_keys
-from alice.text.cipher import key_pool
-from alice.text.corpus import Corpus, open_corpus
+from alice.model import Alice, Block, choose_device
+from alice.text import (
+    Alphabet,
+    Batches,
+    BatchLimit,
+    BatchStream,
+    Corpus,
+    EncodedTexts,
+    KeySource,
+    key_pool,
+    open_corpus,
+    text_keys,
+)
 from alice.text.split import select
 from alice.training import precision
 from alice.training.folder import Training

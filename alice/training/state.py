@@ -11,7 +11,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from alice.checkpoint.folder import shown, write_weights
+from alice.checkpoint import write_weights
+from alice.checkpoint.folder import shown
 from alice.errors import AliceError, one_line
 from alice.files import parse_json, regular_file
 from alice.training.recipe import LARGEST_NUMBER

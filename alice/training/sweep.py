@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from alice.checkpoint.folder import TRAINING
+from alice.checkpoint import TRAINING
 from alice.errors import AliceError
 from alice.training.folder import BUDGET, CHANGEABLE, Training
 from alice.training.recipe import Precision

@@ -9,7 +9,7 @@ from torch import Tensor
 from alice.checkpoint.folder import check_fit
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.text.alphabet import PAD, Alphabet
+from alice.text import PAD, Alphabet
 
 OWN = ("hypernet.", "head.query")
 """Weights that only one variant has; they keep their random initial values if the other model has none."""

@@ -83,7 +83,9 @@ def report(model: str, wrong: np.ndarray, letters: np.ndarray) -> Result:
         summary="Of the vowels that a layer gets wrong, the share that it takes for another vowel; and of the consonants.",
         caveats="A good model gets few letters wrong, so the shares at the last layers rest on few letters.",
         metrics=[
-            Metric(f"{KINDS[kind]}-error-rate", rates[kind], unit="%", model=model, label=f"error rate on {KINDS[kind]}s")
+            Metric(
+                f"{KINDS[kind]}-error-rate", rates[kind], unit="%", model=model, label=f"error rate on {KINDS[kind]}s"
+            )
             for kind in (1, 0)
         ],
         tables={"by-layer": table},

@@ -11,9 +11,7 @@ from torch import Tensor
 from alice.model import Alice
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints
-from alice.text.alphabet import PAD, Alphabet
-from alice.text.batches import Batch
-from alice.text.cipher import N_LETTERS
+from alice.text import N_LETTERS, PAD, Alphabet, Batch
 
 OTHER = N_LETTERS
 """Number of an answer that is not a letter; 0 to 25 are A to Z."""

@@ -8,7 +8,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.solvers import Solver, SolverOpener, SolverSetup
-    from alice.solving.language_model import CharNgrams
+    from alice.solving import CharNgrams
 
 BEAM_TEXTS = 50_000
 """Training texts in which the beam search counts n-grams."""
@@ -18,7 +18,8 @@ CLIMBER_TEXTS = 10_000
 
 def open_beam(setup: "SolverSetup") -> "Solver":
     """Return the beam search over 6-grams of the training split."""
-    from alice.solving.beam import ORDER, BeamSearch
+    from alice.solving import BeamSearch
+    from alice.solving.beam import ORDER
 
     return BeamSearch(_count(setup, BEAM_TEXTS, ORDER)).solve
 
@@ -27,7 +28,8 @@ def open_hill_climbing(setup: "SolverSetup") -> "Solver":
     """Return the hill climber over quadgrams of the training split."""
     import numpy as np
 
-    from alice.solving.hill_climbing import ORDER, HillClimber
+    from alice.solving import HillClimber
+    from alice.solving.hill_climbing import ORDER
 
     climber = HillClimber(_count(setup, CLIMBER_TEXTS, ORDER), climbs=setup.tries)
     return lambda ciphertext: climber.solve(ciphertext, np.random.default_rng(setup.seed))
@@ -35,7 +37,7 @@ def open_hill_climbing(setup: "SolverSetup") -> "Solver":
 
 def open_installed(setup: "SolverSetup") -> "Solver":
     """Return subbreaker, if it is installed."""
-    from alice.solving.hill_climbing import SUBBREAKER, has_subbreaker, open_subbreaker
+    from alice.solving import SUBBREAKER, has_subbreaker, open_subbreaker
 
     if not has_subbreaker():
         raise AliceError(f"{SUBBREAKER} is not installed; pip install 'alice-interp[solvers]' adds it")
@@ -43,7 +45,7 @@ def open_installed(setup: "SolverSetup") -> "Solver":
 
 
 def _count(setup: "SolverSetup", texts: int, order: int) -> "CharNgrams":
-    from alice.solving.language_model import CharNgrams
+    from alice.solving import CharNgrams
 
     if not (training := setup.training_texts(texts)):
         raise AliceError("no text of the training split is left to count n-grams in; give data with more texts")

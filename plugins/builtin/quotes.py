@@ -7,13 +7,12 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
-    from alice.text.alphabet import Alphabet
-    from alice.text.corpus import Corpus
+    from alice.text import Alphabet, Corpus
 
 
 def open_quotes(alphabet: "Alphabet") -> "Corpus":
     """Open the quotations, cleaned for an alphabet."""
-    from alice.text.corpus import QUOTES, open_corpus
+    from alice.text import QUOTES, open_corpus
 
     return open_corpus(QUOTES, alphabet=alphabet)
 

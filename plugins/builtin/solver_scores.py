@@ -11,7 +11,7 @@ from alice.plugins.context import RunContext
 from alice.plugins.solvers import TRIES, Solver, SolverSetup, open_solver, solvers_of
 from alice.reports.names import distinct_names, model_slug
 from alice.statistics import Floats
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 from alice.timing import Stopwatch
 
 Pair = tuple[str, str]

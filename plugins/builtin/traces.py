@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.errors import AliceError
-from alice.model import Alice
-from alice.model.activations import run_batch
+from alice.model import Alice, run_batch
 from alice.plugins.context import RunContext
 from alice.solving.solution import read
 from alice.statistics import Ints
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch
-from alice.text.cipher import N_LETTERS, encrypt_ids, invert, random_keys
+from alice.text import N_LETTERS, Alphabet, Batch, encrypt_ids, invert, random_keys
 
 EXITS = ("hook_embed", "blocks.*.hook_resid_post")
 """Hook points of the layers; layer 0 is the embedding, layer N the residual stream after block N - 1."""

@@ -15,7 +15,7 @@ from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.page import Check, Claim, Item, Row
 from alice.reports import Metric
 from alice.reports.number_text import shown
-from alice.training.presets import PAPER_SIZES, model_config
+from alice.training import PAPER_SIZES, model_config
 
 NO_NUMBERS = "no numbers printed"
 BEAM = ("beam", "beam (solver)")

@@ -1,4 +1,4 @@
-"""Odd paths in every command: it works or ends with one sentence, and writes nothing but what the path names."""
+"""Odd paths in every command: it works, or ends with one sentence and leaves no file; what was there stays intact."""
 
 import os
 import pwd
@@ -83,6 +83,8 @@ PARTS = (
     "x.py", "x.parquet", "<b>", "&amp;", ".hidden", "Z", "quotes", "base",
 )  # fmt: skip
 HARMLESS = "./"
+STOPPED = "too slow for a fuzzer"
+"""What a command says in place of doing its work; it may have written something by then."""
 LONGEST_LINE = 900
 
 
@@ -178,7 +180,7 @@ def _without_work() -> Iterator[None]:
     """Replace what takes long or leaves this machine: measuring, training steps, serving, downloads."""
 
     def refuse(*arguments: object, **options: object) -> None:
-        raise AliceError("not here")
+        raise AliceError(STOPPED)
 
     slow = (
         "alice.bench.suite.Bench.run", "alice.cli.demo._solve", "alice.cli.demo.open_context",
@@ -193,7 +195,7 @@ def _without_work() -> Iterator[None]:
 
 
 def _undo() -> list[str]:
-    """Remove what is new and return it, with what has changed."""
+    """Remove what is new and return the files among it, with those that have changed."""
     after = _seen()
     new = [path for path in after if path not in BEFORE]
     for path in reversed(new):  # what is in a folder comes after it
@@ -204,7 +206,7 @@ def _undo() -> list[str]:
         _fill()
         BEFORE.clear()
         BEFORE.update(_seen())
-    return new + [f"changed: {path}" for path in changed]
+    return [path for path in new if after[path]] + [f"changed: {path}" for path in changed]
 
 
 def _check(result: Result, arguments: list[str], changed: list[str]) -> None:
@@ -222,8 +224,8 @@ def _check(result: Result, arguments: list[str], changed: list[str]) -> None:
         raise Finding(f"not one sentence: {said}")
     if not all(character.isprintable() for character in "".join([*before, last])):
         raise Finding(f"control characters: {said}")
-    if files := [path for path in changed if path.endswith(".tmp") and path not in "\n".join(arguments)]:
-        raise Finding(f"{said} and leaves {files}")
+    if STOPPED not in result.stderr and changed:
+        raise Finding(f"{said} and leaves {changed}")
 
 
 if missing := [name for name in ROOT_COMMANDS if not any(command.startswith(name) for command in COMMANDS)]:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.errors import AliceError
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 from alice.plugins.builtin.attention.kinds import Kind, find_kinds
 from alice.plugins.builtin.attention.statistics import STATISTICS, head_statistics, key_weights, uniform_pattern
 from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import GIVEN, text_batch
 from alice.plugins.context import RunContext
 from alice.statistics import Floats
-from alice.text.batches import Batch
+from alice.text import Batch
 from alice.text.cleaning import LONGEST
 
 Floats32 = NDArray[np.float32]

@@ -8,7 +8,7 @@ position counts only as `self`: `same symbol` and `same word` are about other po
 import torch
 from torch import Tensor
 
-from alice.text.alphabet import Alphabet
+from alice.text import Alphabet
 
 STATISTICS = ("entropy", "distance", "self", "same symbol", "neighbours", "same word", "word boundaries")
 """Bits, characters, and five shares of the attention; shares may overlap."""

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from alice.plugins.builtin.borg.transcription import Style, Transcription, align, read_plain, read_transcription
 from alice.plugins.context import RunContext
-from alice.solving.relabelling import Readings, read_relabelled, relabellings
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL, Readings, read_relabelled, relabellings
 from alice.statistics import Floats, Ints
-from alice.text.alphabet import PAD, Alphabet
+from alice.text import PAD, Alphabet
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from alice.plugins.builtin.borg.measure import Deciphered, Page
 from alice.plugins.builtin.borg.transcription import Word, shared_letters
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL
 from alice.statistics import Floats
-from alice.text.alphabet import PAD
+from alice.text import PAD
 
 BINS, WIDTHS = 12, (0.5, 1.0, 2.0, 5.0, 10.0)
 """Maximum number of bars in the figure, and their possible widths in percent."""

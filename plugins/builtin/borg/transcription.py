@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from alice.errors import AliceError
-from alice.text.alphabet import LETTERS, LETTERS_AND_SPACE
-from alice.text.cleaning import Cleaner
+from alice.text import LETTERS, LETTERS_AND_SPACE, Cleaner
 from alice.text.formats import read_lines
 
 Style = Literal["characters", "tokens", "letters"]

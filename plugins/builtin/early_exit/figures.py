@@ -11,9 +11,9 @@ from alice.reports import Figure, Table
 from alice.reports.figures import heatmap, slider
 from alice.reports.figures.maps import Marks, key_matrix
 from alice.reports.figures.theme import template
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL
 from alice.statistics import Ints
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 COLUMNS = 40
 """Characters in a line of the text figure; more would overlap on a phone."""

@@ -12,9 +12,7 @@ from alice.metrics import error_rates
 from alice.plugins.builtin.traces import EXITS, Trace, exit_answers, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch
-from alice.text.cipher import N_LETTERS
+from alice.text import N_LETTERS, Alphabet, Batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from alice.plugins.builtin.early_exit.measure import Measured
 from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL
 from alice.statistics import Floats, Ints, bayesian_bootstrap, blank_nan
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 CAVEATS = (
     "The head was trained to read the last layer only: an earlier layer may hold more than it shows here. Train a "

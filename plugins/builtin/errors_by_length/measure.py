@@ -7,7 +7,7 @@ import numpy as np
 
 from alice.plugins.builtin.solver_scores import ciphertexts, run_solvers, solver_names, why_not
 from alice.plugins.context import RunContext
-from alice.solving.evaluate import ErrorTable, Scores, score
+from alice.solving import ErrorTable, Scores, score
 from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
 
 

@@ -10,7 +10,7 @@ from alice.plugins import paper
 from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameTexts
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars, stacked_shares
-from alice.solving.evaluate import ErrorTable
+from alice.solving import ErrorTable
 from alice.statistics import Estimate, Ints
 
 ALL, BELOW, ABOVE = "all", f"<{SHORT}", f">={SHORT}"

@@ -44,7 +44,7 @@ class Generalization:
         """Read the trainings and compare their pools."""
         from alice.plugins.builtin.generalization.measure import measure
         from alice.plugins.builtin.generalization.report import report
-        from alice.training.records import read_trainings
+        from alice.training import read_trainings
 
         return report(measure(read_trainings(self.trainings), window=self.window), self.threshold, window=self.window)
 

@@ -14,7 +14,7 @@ from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints, RatioBootstrap
-from alice.text.cipher import N_LETTERS
+from alice.text import N_LETTERS
 
 Bools = NDArray[np.bool_]
 MARGINS = np.linspace(0, 1, 11)[:-1]

@@ -11,9 +11,9 @@ from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Keys, Mea
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.maps import Marks, key_matrix
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL
 from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap, blank_nan
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 MOST = 20
 """Collisions in the table, for each model."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from alice.statistics import Floats
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 LEWAND = {
     "A": 8.167,

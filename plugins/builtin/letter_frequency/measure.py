@@ -8,7 +8,7 @@ from alice.plugins.builtin.answers import OTHER, answers
 from alice.plugins.builtin.letter_frequency.frequencies import excess
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints, RatioBootstrap
-from alice.text.cipher import N_LETTERS
+from alice.text import N_LETTERS
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from alice.plugins.builtin.letter_frequency.measure import Measured
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, scatter_with_fit
 from alice.statistics import Floats, blank_nan
-from alice.text.alphabet import LETTERS
+from alice.text import LETTERS
 
 ANSWERS = (*LETTERS, "none")
 MOST = 20

@@ -23,12 +23,10 @@ from alice.plugins.builtin.ngram.counts import (
 )
 from alice.plugins.builtin.traces import EXITS, exit_answers
 from alice.plugins.context import RunContext
-from alice.probes.layers import Kind, LayerProbes
+from alice.probes import Kind, LayerProbes, Texts, TokenPairs, chosen, split_texts, stacked
 from alice.probes.tasks import tasks
-from alice.probes.tokens import Texts, TokenPairs, chosen, split_texts, stacked
 from alice.statistics import Floats
-from alice.text.alphabet import Alphabet
-from alice.text.batches import Batch
+from alice.text import Alphabet, Batch
 
 Bytes = NDArray[np.uint8]
 Reader = Literal["linear", "mlp", "exit"]

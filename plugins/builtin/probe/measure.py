@@ -12,11 +12,23 @@ from alice.model import Alice
 from alice.plugins.builtin.traces import EXITS
 from alice.plugins.context import RunContext
 from alice.plugins.models import NamedModel
-from alice.probes.layers import Kind, LayerProbes
-from alice.probes.scores import MostFrequent, Reader, Shares, TextScores, count_labels
-from alice.probes.tasks import Task, control, tasks
-from alice.probes.tokens import Shards, Texts, TokenPairs, split_texts
-from alice.text.alphabet import Alphabet
+from alice.probes import (
+    Kind,
+    LayerProbes,
+    MostFrequent,
+    Reader,
+    Shards,
+    Shares,
+    Task,
+    Texts,
+    TextScores,
+    TokenPairs,
+    control,
+    count_labels,
+    split_texts,
+)
+from alice.probes.tasks import tasks
+from alice.text import Alphabet
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from alice.errors import AliceError
 from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import text_batch
 from alice.plugins.context import RunContext
-from alice.solving.relabelling import Readings, read_relabelled, relabellings
+from alice.solving import Readings, read_relabelled, relabellings
 from alice.solving.solution import read
 from alice.statistics import Floats, Ints
-from alice.text.alphabet import Alphabet
+from alice.text import Alphabet
 from alice.text.formats import read_lines
 
 Text = tuple[int, Ints, Ints | None]

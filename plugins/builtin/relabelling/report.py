@@ -9,8 +9,7 @@ from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.relabelling.measure import Changes, Example
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
-from alice.solving.relabelling import Readings
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL, Readings
 from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
 
 ALL = "all"

@@ -42,7 +42,7 @@ class Scaling:
         """Read the trainings and fit the power law."""
         from alice.plugins.builtin.scaling.measure import measure
         from alice.plugins.builtin.scaling.report import report
-        from alice.training.records import read_trainings
+        from alice.training import read_trainings
 
         return report(measure(read_trainings(self.trainings), fit_below=self.fit_below / 100), fit_below=self.fit_below)
 

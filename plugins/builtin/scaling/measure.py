@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 from alice.reports.names import distinct_names, model_slug
 from alice.statistics import Floats
-from alice.training.presets import CPU_SIZES, PAPER_SIZES, Size
-from alice.training.records import Found, TrainingRecord, differences
+from alice.training import PAPER_SIZES, TrainingRecord
+from alice.training.presets import CPU_SIZES, Size
+from alice.training.records import Found, differences
 
 SIZE_FIELDS = ("d_model", "n_layers", "n_heads", "d_mlp", "hyper_layers", "hyper_heads", "cross_heads")
 """Fields of a model that are meant to differ between the trainings."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from alice.model.config import ModelConfig
+from alice.model import ModelConfig
 from alice.plugins import paper
 from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
 from alice.reports.figures.panels import Panel, line_panels
-from alice.training.presets import PAPER_SIZES, model_config
+from alice.training import PAPER_SIZES, model_config
 
 GREY = "#7d8790"
 CAVEATS = (

@@ -12,14 +12,13 @@ from torch import Tensor
 
 from alice import timing
 from alice.metrics import error_rates
-from alice.model import Alice
-from alice.model.heads import BijectiveHead
+from alice.model import Alice, BijectiveHead
 from alice.plugins.builtin.solver_scores import Solved, ciphertexts, run_solvers, solve_all, solver_names, why_not
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import solvers_of
-from alice.solving.solution import NO_SYMBOL
+from alice.solving import NO_SYMBOL
 from alice.statistics import Floats
-from alice.text.batches import Batch
+from alice.text import Batch
 from alice.timing import Stopwatch, using_threads
 
 
