@@ -38,7 +38,7 @@ def build(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
         groups.setdefault((decayed, pieces), []).append(weight)
     optimizer = (Muon if recipe.muon_lr else torch.optim.AdamW)(
         [_group(recipe, weights, decayed, pieces) for (decayed, pieces), weights in groups.items()],
-        betas=(recipe.beta1, recipe.beta2),
+        betas=(float(recipe.beta1), float(recipe.beta2)),  # JSON may have 0 for 0.0
         eps=recipe.eps,
         fused=True,
     )

@@ -70,12 +70,15 @@ def try_input(data: bytes) -> None:
 
 
 def _put(path: Path, content: bytes) -> None:
-    with suppress(FileNotFoundError):
-        if path.is_dir() and not path.is_symlink():
-            path.rmdir()
-        elif not path.is_file():
-            path.unlink()
+    _remove(path)
     path.write_bytes(content)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _damage_description(choices: Choices) -> None:
@@ -127,7 +130,7 @@ def _damage_state(choices: Choices) -> None:
 def _damage_file(choices: Choices) -> None:
     """Remove a file, or put something else in its place."""
     path = FOLDER / choices.pick(sorted(WHOLE))
-    path.unlink(missing_ok=True)
+    _remove(path)
     kind = choices.below(6)
     if kind == 1:
         path.mkdir()

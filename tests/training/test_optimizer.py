@@ -50,6 +50,12 @@ def test_an_optimizer_continues_bit_for_bit_from_its_tensors(base, ids, muon_lr)
     assert all(torch.equal(value, expected[name]) for name, value in base.state_dict().items())
 
 
+@pytest.mark.parametrize("betas", [{"beta1": 0}, {"beta2": 0}])
+def test_a_beta_may_be_a_whole_number(base, betas):
+    made = optimizer.build(base, Recipe.from_dict({"steps": 1, **betas}, where="here"))
+    assert all(isinstance(beta, float) for beta in made.param_groups[0]["betas"])
+
+
 def test_the_state_of_another_model_is_refused(base):
     adam = optimizer.build(base, Recipe(steps=1))
     with pytest.raises(AliceError, match=r"'blocks.99.w', which this model does not have"):
