@@ -111,16 +111,15 @@ class ModelConfig:
         for name in ("dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than 1")
-        for name in ("sinkhorn_tau", "norm_eps", "rope_theta"):
+        for name in ("sinkhorn_tau", "norm_eps", "rope_theta", "init_std"):
             if not 0 < getattr(self, name) < LARGEST_NUMBER:  # also refuses NaN
                 raise AliceError(
                     f"{name}={getattr(self, name)!r:.60} must be positive and less than {LARGEST_NUMBER:g}"
                 )
-        for name in ("gumbel_noise", "init_std"):
-            if not 0 <= getattr(self, name) < LARGEST_NUMBER:
-                raise AliceError(
-                    f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
-                )
+        if not 0 <= self.gumbel_noise < LARGEST_NUMBER:
+            raise AliceError(
+                f"gumbel_noise={self.gumbel_noise!r:.60} must be at least 0 and less than {LARGEST_NUMBER:g}"
+            )
 
     def _check_heads(self, name: str, *, even: bool) -> None:
         heads = getattr(self, name)

@@ -29,7 +29,7 @@ DEFAULT_SPLIT = "train"
 def read_lines(path: Path, column: str | None = None) -> Iterator[str]:
     """Yield the lines of a plain text file."""
     if column is not None:
-        raise AliceError(f"{path} is plain text and has no column {column!r}; leave the column out")
+        raise AliceError(f"{path} is plain text and has no column {column!r:.60}; leave the column out")
     with _open_text(path) as file:
         yield from _lines(file, path)
 
@@ -166,7 +166,7 @@ def choose_column(names: Sequence[str], wanted: str | None, where: object) -> st
     if wanted is None:
         sought = " or ".join(map(repr, TEXT_COLUMNS))
         raise AliceError(f"{where} has no column {sought}, only {listed}; name the one with the texts")
-    raise AliceError(f"{where} has no column {wanted!r}, only {listed}{nearest(wanted, names)}")
+    raise AliceError(f"{where} has no column {wanted!r:.60}, only {listed}{nearest(wanted, names)}")
 
 
 def as_text(value: Any, where: str) -> str:

@@ -25,6 +25,10 @@ PIECES = {"qkv": 3, "out": 1, "gate_up": 2, "down": 1}
 """Weights of a block that Muon takes, by the last part of their names, and how many matrices each one stacks."""
 
 
+QUANTITIES = ({"step", "exp_avg", "exp_avg_sq"}, {"momentum"})
+"""What AdamW and Muon keep of each weight."""
+
+
 def build(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     """Return AdamW, with Muon for the matrices of the blocks if the recipe sets `muon_lr`.
 
@@ -79,10 +83,14 @@ def load_state_tensors(
             raise AliceError(
                 f"the training state has an entry for {name!r}, which this model does not have; start a new training"
             )
-        if value.ndim and value.shape != weights[name].shape:
-            raise ValueError(f"the optimizer state of {name} has another shape than the weight")
+        wanted = torch.zeros(()) if quantity == "step" else weights[name]
+        if (value.shape, value.dtype) != (wanted.shape, wanted.dtype):
+            raise ValueError(f"the optimizer state of {name} has another shape or type than it needs")
         # AdamW keeps its step counter on the CPU whatever the device of the weights, unless fused.
         optimizer.state[weights[name]][quantity] = value.to(weights[name].device)
+    for weight, memory in optimizer.state.items():
+        if set(memory) not in QUANTITIES:
+            raise ValueError(f"the optimizer state of {names[weight]} is incomplete")
 
 
 class Muon(torch.optim.AdamW):

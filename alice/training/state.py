@@ -90,7 +90,7 @@ def _opened(folder: Path) -> Iterator[Any]:
             yield file
     except FileNotFoundError as error:
         raise AliceError(f"{folder} has no {STATE}, so it cannot be resumed; start without --resume") from error
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
         raise AliceError(
             f"{folder / STATE} cannot be read ({one_line(error):.200}); start a new training from the weights, "
             f"with --init {folder}"

@@ -71,6 +71,15 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("above the limit", ModelConfig.from_dict, {"n_ctx": 10**4000})
 
 
+def test_a_model_needs_an_initial_spread():
+    refused("init_std=0 must be positive", ModelConfig.from_dict, {"init_std": 0})
+
+
+def test_a_very_long_name_of_a_column(tmp_path):
+    (tmp_path / "texts.txt").write_text("a text that is long enough\n")
+    refused("has no column 'aaa", list, open_corpus(str(tmp_path / "texts.txt"), text_column="a" * 9000))
+
+
 @pytest.mark.parametrize(
     "sizes",
     [

@@ -52,6 +52,10 @@ def rewrite_state(folder, change=lambda tensors: None, **counters):
     save_file(tensors, folder / STATE, {"counters": json.dumps(found | counters)})
 
 
+def change_type(tensors, name, dtype):
+    tensors[name] = tensors[name].to(dtype)
+
+
 def test_a_state_that_is_not_finite_never_replaces_the_good_checkpoint(folder):
     rewrite_state(folder, lambda tensors: tensors["weights/ln_final.w"].fill_(math.nan))
     before = contents(folder)
@@ -119,6 +123,10 @@ def test_counters_cannot_be_made_of_nonsense():
         (lambda tensors: tensors.update({"rng/0/cpu": torch.zeros(3, dtype=torch.uint8)}), "damaged"),
         (lambda tensors: tensors.update({"optimizer/ln_final.w/exp_avg": torch.zeros(2)}), "another shape"),
         (lambda tensors: tensors.update({"optimizer/no/exp_avg": torch.zeros(2)}), "which this model does not have"),
+        (lambda tensors: tensors.pop("optimizer/ln_final.w/exp_avg"), "is incomplete"),
+        (lambda tensors: tensors.pop("optimizer/ln_final.w/step"), "is incomplete"),
+        (lambda tensors: change_type(tensors, "optimizer/ln_final.w/exp_avg", torch.float64), "another shape or type"),
+        (lambda tensors: change_type(tensors, "weights/ln_final.w", torch.float8_e4m3fn), "cannot be read"),
         (lambda tensors: tensors.pop("weights/ln_final.w"), "do not fit the config"),
     ],
 )
