@@ -4,6 +4,8 @@ The command line builds options from it, the plugin manager checks classes with 
 JSON with it.
 """
 
+import sys
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
@@ -100,3 +102,14 @@ def _kind(name: str, hint: Any) -> Kind:
         f"field {name!r} has type {getattr(hint, '__name__', None) or hint}, which cannot be an option; "
         "use int, float, bool, str, Path, Literal, a tuple of these, or one of these or None"
     )
+
+
+def with_floats(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    """Return values from JSON with whole numbers as floats in the named fields; torch refuses those above 64 bits.
+
+    A number beyond the range of a float stays as it is, for the caller's check of its range.
+    """
+    return {
+        name: float(value) if name in names and isinstance(value, int) and abs(value) <= sys.float_info.max else value
+        for name, value in values.items()
+    }

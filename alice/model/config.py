@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args
 
 from alice.errors import AliceError, nearest
+from alice.fields import with_floats
 from alice.text import ENGLISH, Alphabet
 
 Variant = Literal["base", "bijective", "dynamic"]
@@ -168,7 +169,8 @@ class ModelConfig:
             wanted = (int, float) if isinstance(known[name], float) else type(known[name])
             if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(known[name], bool)):
                 raise AliceError(f"{where}: {name} should be {type(known[name]).__name__}, not {value!r:.60}")
+        numbers = {name for name, default in known.items() if isinstance(default, float)}
         try:
-            return cls(**values)
+            return cls(**with_floats(values, numbers))
         except AliceError as error:
             raise AliceError(f"{where}: {error}") from error

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from alice.errors import AliceError, nearest
+from alice.fields import with_floats
 
 Precision = Literal["auto", "fp32", "bf16"]
 Compile = Literal["auto", "yes", "no"]
@@ -95,8 +96,9 @@ class Recipe:
                 raise AliceError(f"{where}: unknown key {name!r:.60}{nearest(name[:60], known)}")
             if not _is_of_type(value, types[name]):
                 raise AliceError(f"{where}: {name} has the wrong type: {value!r:.60}; start a new training")
+        numbers = {name for name, kind in types.items() if float in (get_args(kind) or (kind,))}
         try:
-            return cls(**values)
+            return cls(**with_floats(values, numbers))
         except AliceError as error:
             raise AliceError(f"{where}: {error}") from error
 

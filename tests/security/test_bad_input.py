@@ -71,8 +71,15 @@ def test_a_long_value_or_key_in_a_config_is_not_repeated_in_full():
     refused("above the limit", ModelConfig.from_dict, {"n_ctx": 10**4000})
 
 
+def test_a_whole_number_in_place_of_a_float_is_read_as_one():
+    config = ModelConfig.from_dict({"sinkhorn_tau": 2**64, "rope_theta": 2**64})
+    assert all(isinstance(value, float) for value in (config.sinkhorn_tau, config.rope_theta))
+    recipe = Recipe.from_dict({"steps": 1, "lr": 2**64, "hours": None}, where="here")
+    assert (type(recipe.lr), type(recipe.steps)) == (float, int)
+
+
 def test_a_model_needs_an_initial_spread():
-    refused("init_std=0 must be positive", ModelConfig.from_dict, {"init_std": 0})
+    refused(r"init_std=0\.0 must be positive", ModelConfig.from_dict, {"init_std": 0})
 
 
 def test_a_very_long_name_of_a_column(tmp_path):
