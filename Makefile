@@ -24,7 +24,7 @@ browser:
 # One process a core with one thread each; the tests of a file share what they set up, so they stay together. Crashed
 # workers are not restarted; with loadfile a new worker may hang.
 test: $(INSTALLED) browser
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --max-worker-restart 0
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -16,6 +16,18 @@ from alice.model.config import VARIANTS
 # A shell that runs the suite in the background has it ignore Ctrl-C, and so would every process that a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+SLOWEST_FILES = (
+    *("test_tutorial.py", "test_notebooks.py", "test_readme.py", "test_every_analysis.py", "test_resuming.py"),
+    *("test_two_processes.py", "test_kills.py", "test_long_memory.py", "test_run.py", "test_determinism.py"),
+)
+"""Files that take longest. They come first, so that no worker is left with one of them when the others are done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the slowest files first, the rest in their order."""
+    place = {name: number for number, name in enumerate(SLOWEST_FILES)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
 
 @pytest.fixture(params=VARIANTS)
 def model(request: pytest.FixtureRequest) -> Alice:
