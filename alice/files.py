@@ -27,6 +27,8 @@ from alice.errors import AliceError
 
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LONGEST_SHOWN = 60
+HUB_SECONDS = 10.0
+"""How long to wait for the first answer of the Hugging Face hub."""
 FolderKind = Literal["training", "checkpoint", "report", "reproduction", "folder of reports"]
 """What a folder that this program writes can be."""
 OWN_FILES = {

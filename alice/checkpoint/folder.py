@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from alice.errors import AliceError, nearest, one_line
-from alice.files import atomic_write, make_folder, read_json, regular_file, user_path
+from alice.files import HUB_SECONDS, atomic_write, make_folder, read_json, regular_file, user_path
 from alice.model import ModelConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -24,8 +24,6 @@ DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 LONGEST_REASON, LONGEST_NAME = 200, 60
 TENSORS_PER_BLOCK = 6
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-HUB_SECONDS = 10.0
-"""How long to wait for the hub's first answer."""
 
 
 def bundled() -> dict[str, Path]:

@@ -13,7 +13,7 @@ from transformer_lens import ActivationCache, HookedRootModule
 from alice.errors import AliceError, nearest
 from alice.model.config import ModelConfig
 from alice.model.device import choose_device
-from alice.model.heads import BijectiveHead, LinearHead, SymbolPool
+from alice.model.heads import BijectiveHead, LinearHead, SymbolPool, check_scores
 from alice.model.hooks import Hook, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
 from alice.model.layers import Block, RMSNorm
@@ -125,6 +125,8 @@ class Alice(LensSurface, HookedRootModule):
                 The linear head returns logits either way.
 
         """
+        if not self.training:  # a norm whose mean square overflows divides by infinity and hides it
+            check_scores(torch.linalg.vector_norm(resid, dtype=torch.float32))
         pooled, counts = self.pool(self.ln_final(resid), ids)
         table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)
         return table

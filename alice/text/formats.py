@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TextIO
 
 from alice.errors import AliceError, nearest
-from alice.files import atomic_write, regular_file, user_path
+from alice.files import HUB_SECONDS, atomic_write, regular_file, user_path
 
 Reader = Callable[[Path, str | None], Iterator[str]]
 
@@ -131,14 +131,18 @@ def read_hub(dataset: str, split: str, column: str | None = None) -> Iterator[st
 
 def _open_rows(dataset: str, split: str, where: str) -> Iterable[Mapping[str, Any]]:
     import datasets  # slow to import, and needed for these sources only
+    import huggingface_hub
 
     folder = user_path(dataset)
     try:
         if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():  # made by save_to_disk
             splits = datasets.load_from_disk(str(folder))
             splits = splits if isinstance(splits, Mapping) else {str(splits.split or DEFAULT_SPLIT): splits}
+        elif folder.is_dir():
+            splits = datasets.load_dataset(str(folder), streaming=True)
         else:
-            splits = datasets.load_dataset(str(folder) if folder.is_dir() else dataset, streaming=True)
+            huggingface_hub.dataset_info(dataset, timeout=HUB_SECONDS)  # load_dataset would retry for minutes
+            splits = datasets.load_dataset(dataset, streaming=True)
     except Exception as error:  # the library raises dozens of types, its own and those of the network
         raise AliceError(f"cannot open {where} ({first_line(error)}); check the name and the connection") from error
     if split not in splits:

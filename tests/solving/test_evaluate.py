@@ -45,11 +45,13 @@ def test_the_table_has_means_with_errors_and_medians_in_percent():
     assert table.mean["[32,64)"].count == 0
 
 
-@pytest.mark.parametrize("place", ["resid", "head"])
+@pytest.mark.parametrize("place", ["stream", "resid", "head"])
 def test_weights_whose_scores_are_not_finite_are_an_error(model, place):
-    """The assignment of the bijective head would hide them."""
+    """The assignment of the bijective head would hide them, and so would a norm whose mean square overflows."""
     with torch.no_grad():
-        if place == "resid":
+        if place == "stream":
+            model.blocks[0].mlp.down.weight.mul_(1e23)
+        elif place == "resid":
             model.blocks[0].mlp.down.weight.fill_(3e38)
             model.blocks[0].mlp.gate_up.weight.fill_(10.0)
         else:

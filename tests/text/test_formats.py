@@ -66,6 +66,21 @@ def test_a_missing_split_column_or_folder_of_a_dataset_is_named(dataset_folder):
         open_corpus("hf:")
 
 
+def test_a_dataset_is_looked_up_with_a_time_limit_before_it_is_streamed(monkeypatch):
+    """The library itself would retry for minutes."""
+    asked = []
+
+    def never_answer(dataset, timeout):
+        asked.append((dataset, timeout))
+        raise TimeoutError("no answer")
+
+    monkeypatch.setattr("huggingface_hub.dataset_info", never_answer)
+    monkeypatch.setattr("datasets.load_dataset", lambda *_, **__: pytest.fail("went on without an answer"))
+    with pytest.raises(AliceError, match=r"cannot open dataset 'somebody/quotes'.*\(no answer\); check the name"):
+        next(iter(open_corpus("hf:somebody/quotes")))
+    assert asked == [("somebody/quotes", 10.0)]
+
+
 def test_a_dataset_that_cannot_be_opened_or_read_is_one_sentence(tmp_path, no_network):
     with pytest.raises(AliceError, match=r"cannot open dataset .*check the name"):
         list(open_corpus(f"hf:{tmp_path}"))
