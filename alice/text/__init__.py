@@ -1,4 +1,4 @@
-"""Texts before a model reads them: alphabets, keys and ciphers, cleaning, corpora and their formats, batches.
+"""Texts before a model reads them: alphabets, keys and ciphers, cleaning, corpora, batches, counterfactual texts.
 
 Everything from a file or dataset to an encrypted batch of ids belongs here, also the split into training and test
 texts. This room imports no other.
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from alice.text.corpus import Corpus as Corpus
     from alice.text.corpus import Tally as Tally
     from alice.text.corpus import open_corpus as open_corpus
+    from alice.text.counterfactuals import KINDS as KINDS
+    from alice.text.counterfactuals import Counterfactuals as Counterfactuals
+    from alice.text.counterfactuals import Pair as Pair
+    from alice.text.counterfactuals import Words as Words
     from alice.text.multilingual import segments as segments
     from alice.text.split import Split as Split
     from alice.text.split import is_test as is_test
@@ -82,6 +86,12 @@ else:
                 "QUOTES",
                 "Tally",
                 "open_corpus",
+            ),
+            "counterfactuals": (
+                "Counterfactuals",
+                "KINDS",
+                "Pair",
+                "Words",
             ),
             "multilingual": ("segments",),
             "split": (
