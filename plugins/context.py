@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from alice.model import Activations, Alice
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
+    from alice.plugins.pairs import Pairs
     from alice.plugins.sample import Sample, SampleBatches
     from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
@@ -157,6 +158,21 @@ class RunContext:
     def batches(self) -> SampleBatches:
         """All batches of the texts, on the model's device; every iteration gives the same ones."""
         return self._texts.batches(self.device)
+
+    @property
+    def plaintexts(self) -> list[str]:
+        """The texts themselves, cleaned and not encrypted."""
+        return self._texts.texts
+
+    def pairs(self, kind: str) -> Pairs:
+        """Return each batch with its counterfactual of a kind, such as `other-text`; see `alice.text.counterfactuals`.
+
+        Iterate as often as you like: recent pairs are kept. Words that replace others come from the training split, or
+        from the texts themselves where there is none.
+        """
+        from alice.plugins.pairs import Pairs
+
+        return Pairs(self, kind)
 
     def activations(self, *patterns: str) -> Activations:
         """Return pairs `(batch, cache)` for hooks by name or pattern, such as `blocks.*.hook_resid_post`.

@@ -1,0 +1,37 @@
+"""The texts of a context with their counterfactuals, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from alice.text import Counterfactuals, Pair, Words
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+
+WORD_TEXTS = 2000
+"""Training texts whose words replace others."""
+KEPT = 64
+"""Pairs that are kept for further iterations; a pair takes about 150 kB."""
+
+
+class Pairs:
+    """Pairs of clean and corrupted batches on the model's device; iterate as often as you like."""
+
+    def __init__(self, ctx: RunContext, kind: str) -> None:
+        # Words come from the training split, so that no test text leaks into the counterfactual of another.
+        words = Words(ctx.training_texts(WORD_TEXTS) or ctx.plaintexts)
+        make = Counterfactuals(kind, ctx.alphabet, words, seed=ctx.seed)
+        self._batches = ctx.batches
+        self._pair = lru_cache(KEPT)(lambda number: make.pair(self._batches[number]))
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def __getitem__(self, number: int) -> Pair:
+        return self._pair(number)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (self[number] for number in range(len(self)))
