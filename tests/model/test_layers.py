@@ -100,8 +100,8 @@ def test_swiglu_is_silu_of_the_gate_times_the_linear_branch(config):
 
 
 def test_stochastic_depth_skips_whole_branches_in_training_and_none_otherwise():
-    config = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_mlp=24, n_ctx=32, stochastic_depth=0.5)
-    block = Block(config, 2)
+    config = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_mlp=24, n_ctx=32)
+    block = Block(config, 2, stochastic_depth=0.5)
     torch.manual_seed(0)
     branch = torch.ones(1000, 2, 3)
     dropped = block.train()._drop(branch)

@@ -15,7 +15,7 @@ def names_of(model):
 
 
 def step(model, adam, ids):
-    Objective(model)(ids, ids).backward()
+    Objective(model)(ids, ids).sum().backward()
     adam.step()
     adam.zero_grad()
 
