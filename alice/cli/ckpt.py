@@ -103,7 +103,7 @@ def export(
         name=name,
         training=summary,
         log=log,
-        errors={part: (errors.mean[part], errors.median[part]) for part in errors.mean},
+        errors={part: (errors.mean[part], errors.median[part], errors.per_character[part]) for part in errors.mean},
         command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
         + (f" --samples {samples}" if samples else ""),
     )

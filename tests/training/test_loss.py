@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from alice.training.loss import Objective, token_losses
+from alice.training.loss import Objective, character_weights, token_losses
 
 
 @pytest.fixture
@@ -39,3 +40,10 @@ def test_every_weight_gets_a_gradient(model, ids, plain):
     objective(ids, plain).sum().backward()
     without = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
     assert not without
+
+
+def test_weights_of_characters_add_up_to_one_per_batch_over_all_batches():
+    lengths = np.array([10, 30, 60])
+    assert character_weights("batch", lengths, 2) is None
+    assert character_weights("character", lengths, 2).tolist() == pytest.approx([0.02, 0.02, 0.02])
+    assert (character_weights("text", lengths, 2) * lengths).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3])

@@ -34,6 +34,13 @@ def test_weight_decay_spares_norms_embeddings_queries_and_biases(model):
 
 
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
+def test_all_weights_decay_if_the_recipe_says_so(model, muon_lr):
+    made = optimizer.build(model, Recipe(steps=1, weight_decay_on="all", muon_lr=muon_lr))
+    assert {group["weight_decay"] for group in made.param_groups} == {0.1}
+    assert sum(len(group["params"]) for group in made.param_groups) == len(names_of(model))
+
+
+@pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
 def test_an_optimizer_continues_bit_for_bit_from_its_tensors(base, ids, muon_lr):
     recipe, names = Recipe(steps=9, lr=1e-2, muon_lr=muon_lr), names_of(base)
     adam = optimizer.build(base, recipe)
