@@ -84,25 +84,22 @@ def _print(title: str, ckpt: str, variant: str, found: "ErrorTable") -> None:
     console = Console(highlight=False)
     console.print(f"{title}; symbol error rates in percent, means over texts\n", markup=False, soft_wrap=True)
     by_length = Table(
-        *("length", "texts", "mean", "median (16-84 %)", "per character", f"paper, {variant}, 85M"),
-        title="By length",
-        box=None,
+        "length", "texts", "mean", "median (16-84 %)", f"paper, {variant}, 85M", title="By length", box=None
     )
     for name, printed in zip(bin_names(), paper.MEDIAN_SER[variant], strict=True):
         mean, median = found.mean[name], found.median[name]
-        rate = _mean(found.per_character[name])
-        by_length.add_row(escape(name), f"{mean.count:,}", _mean(mean), _median(median), rate, str(printed))
-    console.print(by_length)
+        by_length.add_row(escape(name), f"{mean.count:,}", _mean(mean), _median(median), str(printed))
     parts = (f"<{SHORT}", f">={SHORT}", "all")
-    means = Table("solver", *parts, title="Mean", box=None)
-    means.add_row(escape(ckpt), *(_mean(found.mean[name]) for name in parts), style="bold")
-    means.add_row(f"{escape(ckpt)}, per character", *(_mean(found.per_character[name]) for name in parts))
+    kinds = Table("", *parts, title="Two kinds of rate", box=None)
+    kinds.add_row("mean over texts", *(_mean(found.mean[name]) for name in parts))
+    kinds.add_row("per character", *(_mean(found.per_character[name]) for name in parts))
+    means = Table("solver", *parts[:2], title="Mean over texts", box=None)
+    means.add_row(escape(ckpt), *(_mean(found.mean[name]) for name in parts[:2]), style="bold")
     for name, figures in paper.MEAN_SER.items():
         means.add_row(f"{name}, 85M (paper)", *map(str, figures))
     for name, figures in paper.OTHER_SOLVERS.items():
         means.add_row(name, *map(str, figures), style="dim")
-    console.print()
-    console.print(means)
+    console.print(by_length, "", kinds, "", means, sep="\n")
 
 
 def _mean(found: Estimate) -> str:

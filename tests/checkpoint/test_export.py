@@ -11,7 +11,7 @@ from alice.model import Alice
 from alice.solving.evaluate import Scores
 from alice.training.folder import Training
 
-TABLE = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+TABLE = Scores(np.array([20, 24, 160]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
 ERRORS = {part: (TABLE.mean[part], TABLE.median[part], TABLE.per_character[part]) for part in TABLE.mean}
 
 
