@@ -22,12 +22,6 @@ WEIGHTS, AVERAGED, CONFIG, STEP = "model_state_dict", "ema_model_state_dict", "c
 PREFIXES = ("_orig_mod.", "module.")
 """Prefixes that compiling and averaging add to the names of weights, possibly both."""
 
-DOUBTS = (
-    "the order of the symbols may be another one, or the model is not trained",
-    "the order of the symbols or the number of cross-attention heads may be another one, or the model is not trained",
-)
-"""Why a model may not decode, without and with a bijective head."""
-
 Piece = tuple[str, tuple[int, ...], str]
 """The authors' name of a tensor, its shape, and our name; pieces with the same name of ours are stacked in order."""
 
@@ -101,7 +95,7 @@ def card(name: str, file: str, found: Upstream, *, check: str, decodes: bool) ->
         if config.hyper_rope_truncated
         else ""
     )
-    verdict = "" if decodes else f" **It does not decode: {DOUBTS[config.variant == 'bijective']}.**"
+    verdict = "" if decodes else f" **It does not decode: {doubts(config)}.**"
     return f"""# {name}
 
 A `{config.variant}` ALICE model of the authors' code (al-jshen/alice), imported with `alice-interp ckpt import` from
@@ -118,18 +112,28 @@ A `{config.variant}` ALICE model of the authors' code (al-jshen/alice), imported
 """
 
 
-def count_heads(heads: int) -> str:
-    """Return a number of heads in words."""
-    return "1 head" if heads == 1 else f"{heads} heads"
+def doubts(config: ModelConfig) -> str:
+    """Return why an imported model may not decode."""
+    heads = " or the number of cross-attention heads" if config.variant == "bijective" else ""
+    return f"the order of the symbols{heads} may be another one, or the model is not trained"
+
+
+def cross_heads_found(found: Upstream) -> str:
+    """Return a line that names the number of cross-attention heads that decodes, and the one in the file."""
+    return f"cross-attention with {_heads(found)} decodes; the file states {found.stated_cross_heads or 'no number'}"
 
 
 def _heads_line(found: Upstream) -> str:
     if found.config.variant != "bijective":
         return ""
     return (
-        f"- The cross-attention has {count_heads(found.config.cross_heads)}; the file states "
-        f"{found.stated_cross_heads or 'no number'}. The authors' trainer ignores that number and uses 1.\n"
+        f"- The cross-attention has {_heads(found)}; the file states {found.stated_cross_heads or 'no number'}. "
+        "The authors' trainer ignores that number and uses 1.\n"
     )
+
+
+def _heads(found: Upstream) -> str:
+    return "1 head" if found.config.cross_heads == 1 else f"{found.config.cross_heads} heads"
 
 
 def _load(file: Path) -> Any:

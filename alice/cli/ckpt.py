@@ -162,18 +162,16 @@ def import_(
     hint = "; --ema takes the averaged ones" if found.has_average and not ema else ""
     click.echo(f"weights: {found.source}{hint}")
     click.echo(f"check: {checked}")
-    stated, heads = found.stated_cross_heads, model.config.cross_heads
-    if checked.decodes and heads != (stated or 1):
-        decodes = f"cross-attention with {upstream.count_heads(heads)} decodes"
-        click.echo(f"{decodes}; the file states {stated or 'no number'}")
+    if checked.decodes and found.config.cross_heads != (found.stated_cross_heads or 1):
+        click.echo(upstream.cross_heads_found(found))
     if checked.error > known_text.SURE:
-        _try_orders(models(), len(choices), checked, model.config)
+        _try_orders(models(), len(choices), checked, found.config)
     click.echo(f"done: {out}")
 
 
 def _try_orders(models: "Iterable[Alice]", count: int, checked: "Check", imported: "ModelConfig") -> None:
     """Warn if an imported model decodes with its symbols in another order, or if it does not decode at all."""
-    from alice.checkpoint.upstream import DOUBTS
+    from alice.checkpoint.upstream import doubts
     from alice.solving import known_text
     from alice.text import Alphabet
 
@@ -189,11 +187,11 @@ def _try_orders(models: "Iterable[Alice]", count: int, checked: "Check", importe
             f"--force --alphabet {shlex.quote(order.symbols)}{also}"
         )
     elif not checked.decodes:
-        bijective = imported.variant == "bijective"
-        tried = " and no likely number of cross-attention heads" if bijective else ""
+        tried = ", with any likely number of cross-attention heads," if count > 1 else ""
+        options = "--alphabet and --cross-heads" if imported.variant == "bijective" else "--alphabet"
         _warn(
             f"that is close to guessing, and no other likely order of the symbols{tried} is better; "
-            f"{DOUBTS[bijective]}: see --alphabet{' and --cross-heads' if bijective else ''}"
+            f"{doubts(imported)}: see {options}"
         )
 
 
