@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ TINY = {
     "cross_skip": True,
 }
 """Configuration of a tiny model."""
+TRAINED = Path(str(files("alice.plugins"))) / "trained_tiny"
+"""Folder of the trained model."""
 WORDS = (
     *("THE", "OF", "AND", "TO", "IN", "IS", "YOU", "THAT", "IT", "HE", "WAS", "FOR", "ON", "ARE", "AS", "WITH", "HIS"),
     *("THEY", "AT", "BE", "THIS", "HAVE", "FROM", "OR", "ONE", "HAD", "BY", "WORD", "BUT", "NOT", "WHAT", "ALL", "WE"),
@@ -61,6 +64,16 @@ def tiny_model(variant: str = "base", **changes: Any) -> Alice:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
         return Alice(ModelConfig(**TINY | {"variant": variant} | changes)).eval()
+
+
+def trained_model() -> Alice:
+    """Return a model of four layers and width 48 that solves long English texts; see its card in `trained_tiny`."""
+    return Alice.from_pretrained(TRAINED, device="cpu")
+
+
+def trained_texts() -> list[str]:
+    """Return eight texts of about 200 characters, which the trained model solves with 2 % of errors."""
+    return (TRAINED / "texts.txt").read_text(encoding="utf-8").splitlines()
 
 
 def tiny_texts(count: int, *, one_length: bool = False, seed: int = 0) -> list[str]:
