@@ -27,7 +27,7 @@ from alice.plugins.sample import SampleBatches
 from alice.plugins.store import FOLDER_VARIABLE
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_report, write_result
-from alice.reports.html import render_report
+from alice.reports.html import render_pages
 from alice.text import Batch
 
 TINY = {
@@ -140,7 +140,8 @@ def check_serialises(result: Result) -> None:
         write_result(folder, result, {})
         again = read_report(Path(folder))
     _demand(fingerprint(again.result) == fingerprint(result), f"{result.title}: the stored result differs")
-    _demand("<html" in render_report(again), f"{result.title}: the report is not a page")
+    for text in render_pages(again).values():
+        _demand("<html" in text, f"{result.title}: the report is not a page")
 
 
 def check_metric_names(alone: Result, together: Result) -> None:
