@@ -72,7 +72,7 @@ _OPTIONS = (
         "--recipe",
         type=NearestChoice(RECIPES),
         help="Defaults of all options below: as the paper describes, as the authors' code does, or ours for CPUs.  "
-        "[default: ours for mini and small, else paper]",
+        "[default: ours for tiny, mini and small, else paper]",
     ),
     click.option("--variant", type=NearestChoice(VARIANTS), help=f"Kind of model.  [default: {DEFAULT_VARIANT}]"),
     click.option("--data", help=f"Corpus to train on; its training split is used.  [default: {QUOTES}]"),

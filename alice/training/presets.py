@@ -1,4 +1,4 @@
-"""Named sizes and recipes: the paper's six models and two smaller ones; the paper's recipe, the authors' and ours.
+"""Named sizes and recipes: the paper's six models and smaller ones; the paper's recipe, the authors' and ours.
 
 A preset is a size. A recipe is how it is trained, and what that requires of the model. A table in docs/training.md
 compares the three recipes and names the option for each difference.
@@ -35,6 +35,7 @@ PAPER_SIZES = {
     "308m": Size(1024, 24, 16, 2816),
 }
 CPU_SIZES = {
+    "tiny": Size(48, 4, 2, 96),  # 0.1 million weights, for tests
     "mini": Size(64, 4, 2, 192),  # heads narrower than 32 spend more on their softmax than on products
     "small": Size(128, 8, 4, 384),
 }
