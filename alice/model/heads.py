@@ -98,16 +98,20 @@ def gumbel_noise(scores: Tensor) -> Tensor:
     return -torch.empty_like(scores).exponential_().log()
 
 
-@torch.library.custom_op("alice::assign", mutates_args=())  # opaque to the compiler, which cannot trace scipy
 def assign(scores: Tensor) -> Tensor:
     """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers."""
+    return _assign(scores)
+
+
+@torch.library.custom_op("alice::assign", mutates_args=())  # opaque to the compiler, which cannot trace scipy
+def _assign(scores: Tensor) -> Tensor:
     table = scores.detach().double().cpu().numpy()
     table = np.nan_to_num(table, nan=0.0, posinf=1e9, neginf=-1e9)  # the solver needs finite numbers
     columns = np.stack([linear_sum_assignment(matrix, maximize=True)[1] for matrix in table])
     return torch.from_numpy(columns).to(scores.device)
 
 
-@assign.register_fake
+@_assign.register_fake
 def _(scores: Tensor) -> Tensor:
     return scores.new_empty(scores.shape[:-1], dtype=torch.int64)
 

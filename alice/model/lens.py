@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import torch
 from torch import Tensor
@@ -141,6 +141,15 @@ class LensSurface:
                 "a dynamic model has no W_E, since it writes an embedding for each text; cache hypernet.hook_table"
             )
         return cast(Any, self).embed.weight
+
+    @property
+    def W_pos(self) -> NoReturn:  # noqa: N802
+        """Refuse: positions are rotary."""
+        raise AliceError("the model has no W_pos, since its positions are rotary; see blocks[0].attn.rotary")
+
+    def generate(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: the model reads a whole text at once."""
+        raise AliceError("the model decodes a whole text and generates nothing; call it, or use alice.solve")
 
     @property
     def QK(self) -> FactoredMatrix:  # noqa: N802

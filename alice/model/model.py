@@ -199,6 +199,12 @@ class Alice(LensSurface, Tokens, HookedModel):
         finally:
             self.soft_answers = before
 
+    def reset_switches(self) -> None:
+        """Set `soft_answers` and the switches of hooks as in a new model."""
+        self.soft_answers = None
+        self.set_use_split_qkv_input(False)
+        self.set_use_hook_mlp_in(False)
+
     def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
         """Return the log-probability of each answer, (batch, symbol, symbol) in fp32; the loss is computed from it.
 
@@ -235,9 +241,7 @@ class Alice(LensSurface, Tokens, HookedModel):
             raise AliceError(f"return_type={return_type!r} is unknown; give 'logits', 'loss', 'both' or None")
         loss = return_type in ("loss", "both")
         if loss and plain is None:
-            raise AliceError(
-                f"return_type={return_type!r} needs the plaintext, which the model cannot know; give plain="
-            )
+            raise AliceError(f"return_type={return_type!r} compares with the plaintext; give it as plain=")
         if loss and stop is not None:
             raise AliceError("there is no loss where stop_at_layer stops before the head; leave one of them out")
         if not loss and plain is not None:
