@@ -27,12 +27,12 @@ class Evidence:
 
     name = "evidence"
     checkpoints = "several"
-    samples: int = field(default=16, metadata={"help": "Texts to measure the shares and the deletion curves on."})
+    samples: int = field(default=12, metadata={"help": "Texts to measure the shares and the deletion curves on."})
     symbols: int = field(default=1, metadata={"help": "Cipher symbols of each text to explain, drawn at random."})
-    steps: int = field(default=32, metadata={"help": "Points of the integral over gradients."})
-    baseline: Literal["other-text", "mean", "zero"] = field(
-        default="other-text",
-        metadata={"help": "Embeddings that the integral starts from: those of another text, the mean one, or zeros."},
+    steps: int = field(default=64, metadata={"help": "Points of the integral over gradients."})
+    baseline: Literal["mean", "zero", "other-text"] = field(
+        default="mean",
+        metadata={"help": "Embeddings that the integral starts from: the mean one, zeros, or those of another text."},
     )
     removal: Literal["mean", "mask", "word"] = field(
         default="mean",

@@ -13,9 +13,9 @@ from alice.plugins.builtin.evidence.case import Case
 from alice.statistics import Floats, Ints
 from alice.text import Words, encrypt_ids
 
-Baseline = Literal["other-text", "mean", "zero"]
+Baseline = Literal["mean", "zero", "other-text"]
 BASELINES: tuple[str, ...] = get_args(Baseline)
-"""Embeddings of another text with the same word lengths, at the same positions; the mean embedding; zeros."""
+"""The mean embedding; zeros; embeddings of another text with the same word lengths, at the same positions."""
 Removal = Literal["mean", "mask", "word"]
 REMOVALS: tuple[str, ...] = get_args(Removal)
 """The mean embedding in its place; hidden from attention and from the head; another word in its place."""
@@ -79,6 +79,8 @@ def word_losses(
 
     NaN where a masked word holds all places of a symbol, so that there is nothing left to read.
     """
+    if not len(case.word_members):
+        return np.zeros((0, case.alphabet.size))
     removed = torch.from_numpy(case.word_members).to(mean.device)
     clean = scores(case, log_probabilities(model, case, case.embedding[None]))[0]
     if removal == "mean":

@@ -17,6 +17,18 @@ from alice.statistics import PairedBootstrap, blank_nan
 
 DRAWS = 2000
 """Weightings of the texts from which intervals are taken."""
+FEW = 0.2
+"""Share of the characters up to which the early area is taken: with more deleted, every order has spoilt the text."""
+AREAS = {
+    "deletion-area": ("random", "evidence", 1.0, "deletion: random order over evidence first"),
+    "deletion-area-early": ("random", "evidence", FEW, "the same for the first 20 % of the characters"),
+    "deletion-area-words": ("random", "words", 1.0, "deletion: random order over important words first"),
+    "deletion-area-random-weights": ("random", "random-weights", 1.0, "deletion: random order over random weights"),
+    "deletion-area-least": ("least", "random", 1.0, "deletion: least evidence first over random order"),
+}
+"""Metrics of areas between deletion curves: the upper order, the lower one, the share deleted, and the label."""
+LARGEST_GAP = 20
+"""Relative error of completeness above which the report warns, in percent."""
 CAVEATS = (
     "An attribution describes one path from a baseline to the text. Another baseline gives other numbers; compare "
     "`--baseline mean`, `zero` and `other-text` before you rely on a share.",
@@ -67,12 +79,17 @@ class _Summed:
         whole = float(self.found.numbers.difference.sum())
         return 100 * float(self.found.numbers.gap.sum()) / whole if whole else float("nan")
 
-    def area(self, order: str, other: str) -> tuple[float, float, float]:
-        """Return the area between the curves of two orders, the first above, with its interval, in percent."""
+    def area(self, order: str, other: str, *, until: float = 1.0) -> tuple[float, float, float]:
+        """Return the area between the curves of two orders, the first above, with its interval, in percent.
+
+        It is the mean over the shares of deleted characters up to `until`.
+        """
         over, under = (list(ORDERS).index(name) for name in (order, other))
         shape = (-1, len(ORDERS), len(FRACTIONS))
         shares = np.concatenate([self.curves.share[None], self.curves.draws]).reshape(shape)
-        areas = 100 * np.trapezoid(shares[:, over] - shares[:, under], FRACTIONS, axis=1)
+        few = [place for place, fraction in enumerate(FRACTIONS) if fraction <= until]
+        between = (shares[:, over] - shares[:, under])[:, few]
+        areas = 100 / until * np.trapezoid(between, np.array(FRACTIONS)[few], axis=1)
         low, high = np.percentile(areas[1:], [2.5, 97.5]) if len(self.found.numbers.gap) > 1 else (np.nan, np.nan)
         return float(areas[0]), float(low), float(high)
 
@@ -86,6 +103,7 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     tables = {
         "symbols": symbol_table(measured),
         "shares": _share_table(every),
+        "shares-over-controls": _control_table(every),
         "deletion": _area_table(every),
         "deletion-curves": _curve_table(every),
         "words": _word_table(every),
@@ -93,7 +111,7 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     return Result(
         title="Evidence",
         summary=_summary(every),
-        caveats=(*CAVEATS, *([HYPERNETWORK] if _has_dynamic(measured) else [])),
+        caveats=_caveats(every),
         metrics=_metrics(every),
         headline="deletion-area",
         tables=tables,
@@ -104,8 +122,14 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
     )
 
 
-def _has_dynamic(measured: Sequence[Measured]) -> bool:
-    return any(found.dynamic for found in measured)
+def _caveats(every: Sequence[_Summed]) -> list[str]:
+    caveats = [
+        f"The attributions of {one.found.model} miss the difference that they explain by {one.gap:.0f} %: the score "
+        f"changes too steeply between the {one.found.settings.steps} points of the path. Raise `--steps`."
+        for one in every
+        if one.gap > LARGEST_GAP
+    ]
+    return [*caveats, *CAVEATS, *([HYPERNETWORK] if any(one.found.dynamic for one in every) else [])]
 
 
 def _sections(measured: Sequence[Measured], texts: list[str], figures: list[str]) -> list[Section]:
@@ -115,7 +139,8 @@ def _sections(measured: Sequence[Measured], texts: list[str], figures: list[str]
             "one-text",
             "Where a letter comes from",
             "Choose a symbol, or click on it in the text. The colour of a character is what it adds to the "
-            "log-probability of that symbol's answer: evidence for it in one colour, against it in the other.",
+            "log-probability of that symbol's answer: evidence for it in one colour, against it in the other. The "
+            "evidence of characters is in percent of all evidence for the symbol, regardless of sign.",
             texts=texts,
             tables=["symbols"],
         ),
@@ -125,7 +150,7 @@ def _sections(measured: Sequence[Measured], texts: list[str], figures: list[str]
             "The shares of the absolute evidence, beside two controls: the share of the characters that are there, "
             "which evidence spread evenly would have, and the same model with random weights.",
             figures=[name for name in figures if name.startswith("shares")],
-            tables=["shares", "words"],
+            tables=["shares", "shares-over-controls", "words"],
         ),
         Section(
             "deletion-test",
@@ -166,14 +191,8 @@ def _metrics(every: Sequence[_Summed]) -> list[Metric]:
     metrics = []
     for one in every:
         model, ends = one.found.model, one.shares.interval()
-        areas = {
-            "deletion-area": ("random", "evidence", "area between random order and most evidence first"),
-            "deletion-area-words": ("random", "words", "area between random order and most important word first"),
-            "deletion-area-least": ("least", "random", "area between least evidence first and random order"),
-            "deletion-area-random-weights": ("random", "random-weights", "area for the evidence of random weights"),
-        }
-        for name, (over, under, label) in areas.items():
-            mean, low, high = one.area(over, under)
+        for name, (over, under, until, label) in AREAS.items():
+            mean, low, high = one.area(over, under, until=until)
             metrics.append(Metric(name, mean, interval=(low, high), unit="%", model=model, label=label))
         for number, (place, label) in enumerate(PLACES.items()):
             mean, (low, high) = one.shares.mean[number], ends[number]
@@ -225,50 +244,53 @@ def _deletion_figure(one: _Summed) -> Figure:
     )
     caption = (
         f"{one.found.model}: log-probability of the right answer while characters are deleted, from the whole text "
-        "(100 %) to no text (0 %). Below the random order: the ranking finds what the model uses. Bands: 95 % over "
-        "texts."
+        "(100 %) to no text (0 %); below 0 the model is more wrong than without a text. An order below the random one "
+        "finds what the model uses. Bands: 95 % over texts."
     )
     return Figure(drawn, caption, title=f"Deletion curves, {one.found.model}")
 
 
 def _share_table(every: Sequence[_Summed]) -> Table:
     rows: list[tuple[Any, ...]] = []
-    count = len(PLACES)
     for one in every:
-        columns = np.arange(count)
+        even, random = (one.shares.mean[shift * len(PLACES) :] for shift in (1, 2))
         ends = one.shares.interval()
-        over = [one.shares.difference(columns, columns + shift) for shift in (count, 2 * count)]
         for number, place in enumerate(PLACES.values()):
-            cells = [one.shares.mean[number], *ends[number], one.shares.mean[number + count]]
-            cells += [one.shares.mean[number + 2 * count]]
-            for difference in over:
-                cells += [difference.mean[number], *difference.interval()[number]]
-            cells += [one.nats.mean[number], one.nats.error[number]]
-            rows.append((one.found.model, place, *(blank_nan(float(cell)) for cell in cells)))
+            cells = (one.shares.mean[number], *ends[number], even[number], random[number])
+            nats = (one.nats.mean[number], one.nats.error[number])
+            rows.append((one.found.model, place, *(blank_nan(float(cell)) for cell in (*cells, *nats))))
     return Table(
-        (
-            *("model", "place", "share", "share_low", "share_high", "even", "random_weights"),
-            *("over_even", "over_even_low", "over_even_high", "over_random", "over_random_low", "over_random_high"),
-            *("nats", "nats_error"),
-        ),
+        ("model", "place", "share", "low", "high", "even", "random_weights", "nats", "nats_error"),
         rows,
-        "Share of the absolute evidence by place in percent with its 95 % interval, the share of the characters there, "
-        "the share with random weights, and the paired differences from both. Nats: evidence with its sign; the column "
-        "adds up to the score of the text minus that of the baseline.",
+        "Share of the absolute evidence by place with its 95 % interval, the share of the characters there, and the "
+        "share with random weights, in percent. Nats: evidence with its sign; the column adds up to the score of the "
+        "text minus that of the baseline, but for the error of completeness.",
         labels={
             "share": "share, %",
-            "share_low": "from",
-            "share_high": "to",
-            "even": "even, %",
+            "low": "from",
+            "high": "to",
+            "even": "evenly spread, %",
             "random_weights": "random weights, %",
-            "over_even": "minus even",
-            "over_even_low": "from ",
-            "over_even_high": "to ",
-            "over_random": "minus random weights",
-            "over_random_low": "from  ",
-            "over_random_high": "to  ",
         },
         title="Evidence by place",
+    )
+
+
+def _control_table(every: Sequence[_Summed]) -> Table:
+    rows: list[tuple[Any, ...]] = []
+    places = np.arange(len(PLACES))
+    for one in every:
+        for control, shift in (("evenly spread", 1), ("random weights", 2)):
+            over = one.shares.difference(places, places + shift * len(PLACES))
+            for place, mean, (low, high) in zip(PLACES.values(), over.mean, over.interval(), strict=True):
+                rows.append((one.found.model, control, place, *(blank_nan(float(cell)) for cell in (mean, low, high))))
+    return Table(
+        ("model", "control", "place", "difference", "low", "high"),
+        rows,
+        "Share of the absolute evidence by place minus that of a control, in percentage points with the 95 % interval "
+        "of a paired comparison.",
+        labels={"low": "from", "high": "to"},
+        title="Evidence by place, over the controls",
     )
 
 
@@ -281,17 +303,29 @@ def _area_table(every: Sequence[_Summed]) -> Table:
         ("random-weights", "evidence"),
     )
     rows = [
-        (one.found.model, ORDERS[over], ORDERS[under], *map(blank_nan, one.area(over, under)))
+        (
+            *(one.found.model, ORDERS[over], ORDERS[under]),
+            *map(blank_nan, (*one.area(over, under, until=FEW), *one.area(over, under))),
+        )
         for one in every
         for over, under in compared
     ]
     return Table(
-        ("model", "above", "below", "area", "low", "high"),
+        ("model", "above", "below", "early", "early_low", "early_high", "area", "low", "high"),
         rows,
-        "Area between two deletion curves in percent of the whole fall, over all shares of deleted characters, with "
-        "its 95 % interval. 0: the orders are equally good. The last row compares with a model that knows only the "
-        "architecture.",
-        labels={"above": "upper curve", "below": "lower curve", "area": "area, %", "low": "from", "high": "to"},
+        "Mean distance between two deletion curves in percent of the whole fall, with its 95 % interval: over the "
+        f"first {100 * FEW:.0f} % of the characters, and over all. 0: the orders are equally good. The last row "
+        "compares with a model that knows only the architecture.",
+        labels={
+            "above": "upper curve",
+            "below": "lower curve",
+            "early": "early, %",
+            "early_low": "from",
+            "early_high": "to",
+            "area": "all, %",
+            "low": "from",
+            "high": "to",
+        },
         title="Areas between deletion curves",
     )
 

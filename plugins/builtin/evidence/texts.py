@@ -69,41 +69,45 @@ def _symbols(example: Example) -> list[tuple[Any, ...]]:
 
 def heat_texts(found: Measured) -> dict[str, HeatText]:
     """Return two texts with heat for each example: the evidence of its characters, and the loss without its words."""
+    baseline, removal = BASELINES[found.settings.baseline], REMOVALS[found.settings.removal]
     texts = {}
     for example in found.examples:
         case, slug = example.case, example.case.title.replace(" ", "-")
-        symbols = NO_SYMBOL + case.alphabet.symbols
         explained = "right answer" if case.known else "model's answer"
-        between = np.full(len(case.ids), np.nan)
-        by_word = np.vstack([example.losses, np.full((1, len(case.letters)), np.nan)])[case.words]  # (pos, letters)
-        kinds = {
-            "evidence": (
-                example.attributions,
-                f"what each character adds to the log-probability of the {explained}, by integrated gradients from "
-                f"{BASELINES[found.settings.baseline]}",
-                "Evidence of characters",
-            ),
-            "words": (
-                by_word.T,
-                f"how much the log-probability of the {explained} falls without a word: "
-                f"{REMOVALS[found.settings.removal]}",
-                "Loss without each word",
-            ),
-        }
-        for kind, (weights, caption, title) in kinds.items():
-            texts[model_key(f"{kind}-{slug}", found.model)] = HeatText(
-                case.alphabet.decode(case.ids),
-                {symbols[symbol]: row for symbol, row in zip(case.letters, weights, strict=True)} or {"": between},
-                below="".join(symbols[one] for one in example.output),
-                caption=f"{found.model}, {case.title}: {caption}. The second line is the model's answer.",
-                title=f"{title}, {found.model}, {case.title}",
-                unit="nats",
-                limit=_limit(weights),
-            )
+        whole = np.abs(example.attributions).sum(1, keepdims=True)
+        shares = 100 * np.divide(example.attributions, whole, out=np.zeros_like(example.attributions), where=whole > 0)
+        texts[model_key(f"evidence-{slug}", found.model)] = _heat_text(
+            found.model,
+            example,
+            shares,
+            f"what each character adds to the log-probability of the {explained}, by integrated gradients from "
+            f"{baseline}",
+            title="Evidence of characters",
+            unit="%",
+        )
+        between = np.full((1, len(case.letters)), np.nan)
+        texts[model_key(f"words-{slug}", found.model)] = _heat_text(
+            found.model,
+            example,
+            np.vstack([example.losses, between])[case.words].T,  # word -1, between words, is the last row
+            f"how much the log-probability of the {explained} falls without a word: {removal}",
+            title="Loss without each word",
+            unit="nats",
+        )
     return texts
 
 
-def _limit(weights: Floats) -> float | None:
-    """Return the weight of full colour; None if there is nothing to colour."""
+def _heat_text(model: str, example: Example, weights: Floats, what: str, *, title: str, unit: str) -> HeatText:
+    """Return a text with weights by symbol, (letters, pos), above the model's answer."""
+    case, symbols = example.case, NO_SYMBOL + example.case.alphabet.symbols
+    by_symbol = {symbols[symbol]: row for symbol, row in zip(case.letters, weights, strict=True)}
     sizes = np.abs(weights[~np.isnan(weights)])
-    return float(np.percentile(sizes, FULL_COLOUR)) or None if len(sizes) else None
+    return HeatText(
+        case.alphabet.decode(case.ids),
+        by_symbol or {"": np.full(len(case.ids), np.nan)},
+        below="".join(symbols[one] for one in example.output),
+        caption=f"{model}, {case.title}: {what}. The second line is the model's answer.",
+        title=f"{title}, {model}, {case.title}",
+        unit=unit,
+        limit=float(np.percentile(sizes, FULL_COLOUR)) or None if len(sizes) else None,
+    )
