@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_example_options, check_examples_exist, check_minimum
 from alice.plugins.hookspecs import hookimpl
@@ -15,6 +16,11 @@ from alice.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
     from alice.reports import Result
+
+Baseline = Literal["mean", "zero", "other-text"]
+"""The mean embedding; zeros; embeddings of another text with the same word lengths, at the same positions."""
+Removal = Literal["mean", "mask", "word"]
+"""The mean embedding in its place; hidden from attention and from the head; another word in its place."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,11 @@ class Evidence:
     samples: int = field(default=12, metadata={"help": "Texts to measure the shares and the deletion curves on."})
     symbols: int = field(default=1, metadata={"help": "Cipher symbols of each text to explain, drawn at random."})
     steps: int = field(default=64, metadata={"help": "Points of the integral over gradients."})
-    baseline: Literal["mean", "zero", "other-text"] = field(
+    baseline: Baseline = field(
         default="mean",
         metadata={"help": "Embeddings that the integral starts from: the mean one, zeros, or those of another text."},
     )
-    removal: Literal["mean", "mask", "word"] = field(
+    removal: Removal = field(
         default="mean",
         metadata={"help": "How a word is left out: mean embedding, hidden from attention, or other words instead."},
     )
@@ -48,6 +54,8 @@ class Evidence:
     def __post_init__(self) -> None:
         check_example_options(self.samples, self.text, self.encrypt, self.examples or ())
         check_minimum(self, symbols=1, steps=1, draws=1)
+        if self.removal == "word" and self.text and not self.encrypt:
+            raise AliceError("--removal word needs the key of --text; give the plaintext with --encrypt")
 
     def run(self, ctx: "RunContext") -> "Result":
         """Attribute the answers of every model, check the attributions by deletion, and show some texts."""

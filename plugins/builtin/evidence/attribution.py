@@ -1,24 +1,17 @@
 """What decided a letter: integrated gradients over characters, words left out, and characters deleted in some order."""
 
 from collections.abc import Iterator
-from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from alice.errors import AliceError
 from alice.model import Alice
+from alice.plugins.builtin.evidence import Removal
 from alice.plugins.builtin.evidence.case import Case
 from alice.statistics import Floats, Ints
 from alice.text import Words, encrypt_ids
 
-Baseline = Literal["mean", "zero", "other-text"]
-BASELINES: tuple[str, ...] = get_args(Baseline)
-"""The mean embedding; zeros; embeddings of another text with the same word lengths, at the same positions."""
-Removal = Literal["mean", "mask", "word"]
-REMOVALS: tuple[str, ...] = get_args(Removal)
-"""The mean embedding in its place; hidden from attention and from the head; another word in its place."""
 FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 """Shares of the characters that are deleted."""
 TOKENS = 4096
@@ -71,7 +64,7 @@ def word_losses(
     removal: Removal,
     *,
     mean: Tensor,
-    others: Words | None,
+    others: Words,
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
@@ -88,8 +81,6 @@ def word_losses(
     elif removal == "mask":
         without = _masked_scores(model, case, removed)
     else:
-        if others is None:
-            raise AliceError("another word can replace one only if the key is known; give --encrypt or --removal mean")
         drawn = [_replaced_scores(model, case, others, rng) for _ in range(draws)]
         without = torch.stack(drawn).mean(0)
     losses: Floats = (clean - without).double().cpu().numpy()

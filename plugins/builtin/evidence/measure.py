@@ -11,9 +11,8 @@ from torch import Tensor
 
 from alice.causal import mean_activations
 from alice.model import Alice
+from alice.plugins.builtin.evidence import Baseline, Removal
 from alice.plugins.builtin.evidence.attribution import (
-    Baseline,
-    Removal,
     deletion,
     integrated_gradients,
     log_probabilities,
@@ -181,9 +180,8 @@ class _Lab:
 
     def losses(self, case: Case, rng: np.random.Generator) -> Floats:
         """Return the loss of each symbol's score without each word, (word, symbol)."""
-        words = self.others.words if case.known else None
         removal, draws = self.settings.removal, self.settings.draws
-        return word_losses(self.model, case, removal, mean=self.mean, others=words, rng=rng, draws=draws)
+        return word_losses(self.model, case, removal, mean=self.mean, others=self.others.words, rng=rng, draws=draws)
 
     def example(self, batch: Batch, row: int, title: str, rng: np.random.Generator, *, known: bool) -> Example:
         """Explain all letters of one text."""

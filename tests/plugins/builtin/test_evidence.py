@@ -151,8 +151,8 @@ def test_a_word_is_replaced_under_the_same_key():
     # DOG instead of THE: one of two places of T is now read as D.
     assert losses[0, t] > 0.01 or losses[0, t] < -0.01
     assert losses[0, symbol_of(case, "A")] == pytest.approx(0, abs=1e-6)
-    with pytest.raises(AliceError, match="only if the key is known"):
-        losses_of(model, case, "word", others=None)
+    with pytest.raises(AliceError, match="needs the key of --text"):
+        Evidence(removal="word", text="Uif dbu")
 
 
 def test_a_text_of_one_word_can_be_masked():
