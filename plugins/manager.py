@@ -36,6 +36,7 @@ BUILTIN = (
     "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.attention",
+    "alice.plugins.builtin.evidence",
     "alice.plugins.builtin.generalization",
     "alice.plugins.builtin.scaling",
     "alice.plugins.builtin.key_recovery",
