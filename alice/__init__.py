@@ -18,22 +18,26 @@ from alice.lazy import lazy_exports
 if TYPE_CHECKING:
     from alice.front_door import analyses as analyses
     from alice.front_door import load as load
+    from alice.front_door import load_artefact as load_artefact
     from alice.front_door import run as run
     from alice.front_door import solve as solve
     from alice.model import Alice as Alice
     from alice.plugins import RunContext as RunContext
+    from alice.reports import Card as Card
     from alice.reports import Figure as Figure
+    from alice.reports import HeatText as HeatText
     from alice.reports import Metric as Metric
     from alice.reports import Report as Report
     from alice.reports import Result as Result
+    from alice.reports import Section as Section
     from alice.reports import Table as Table
     from alice.text import Key as Key
 
 _NAMES = {
-    "front_door": ("analyses", "load", "run", "solve"),
+    "front_door": ("analyses", "load", "load_artefact", "run", "solve"),
     "model": ("Alice",),
     "plugins": ("RunContext",),
-    "reports": ("Figure", "Metric", "Report", "Result", "Table"),
+    "reports": ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table"),
     "text": ("Key",),
 }
 __getattr__ = lazy_exports(__name__, _NAMES)

@@ -14,10 +14,12 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cache, partial
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import jinja2
+from jinja2.filters import do_mark_safe
 
 OURS = "alice.reports"
 _FORMATTING = re.compile(
@@ -26,6 +28,7 @@ _FORMATTING = re.compile(
     re.IGNORECASE,
 )
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_CODE = re.compile(r"`([^`\n]+)`")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -61,6 +64,12 @@ def policy(scripts: Iterable[str], images: str = "data: blob:") -> str:
             "form-action 'none'",
         )
     )
+
+
+def prose(text: str) -> str:
+    """Return a sentence as HTML in which text between backticks is code; everything else is escaped."""
+    parts = [escape(part) for part in _CODE.split(text)]  # every second one stood between backticks
+    return do_mark_safe("".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)))
 
 
 def figure_json(plotly: str) -> dict[str, Any]:
@@ -104,13 +113,15 @@ def _safe(value: Any) -> Any:
 def _environment(package: str) -> jinja2.Environment:
     """Return an environment with the templates of a package and the shared ones of this one."""
     loaders = [jinja2.FunctionLoader(partial(_template, package=room)) for room in (package, OURS)]
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["prose"] = prose
+    return environment
 
 
 def _template(name: str, package: str) -> str | None:

@@ -1,6 +1,7 @@
 """The result of the key-recovery analysis: keys by length, margins, collisions, and the key of one text."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,12 @@ import numpy as np
 from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.answers import OTHER
 from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Keys, Measured, TextKey
+from alice.plugins.builtin.options import lens_caveats
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.maps import Marks, key_matrix
 from alice.solving import NO_SYMBOL
-from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap, blank_nan
+from alice.statistics import Estimate, Ints, PairedBootstrap, blank_nan
 from alice.text import LETTERS
 
 MOST = 20
@@ -40,7 +42,9 @@ Estimates = dict[str, dict[str, dict[str, Estimate]]]
 """Model, length of the texts, and an estimate of each of MEASURES in percent."""
 
 
-def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
+def report(
+    measured: Sequence[Measured], *, rng: np.random.Generator, layer: int | None = None, lens: Path | None = None
+) -> Result:
     """Build the result from what was measured with each model."""
     estimates = {found.model: _estimates(found, rng) for found in measured}
     colliding = [found for found in measured if found.may_collide]
@@ -52,8 +56,10 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
             arrays[model_key("collisions", found.model)] = found.collisions
     return Result(
         title="Key recovery",
-        summary=" ".join(_summary(found, estimates[found.model][ALL]) for found in measured),
-        caveats=(*filter(None, map(_broken_head, measured)), *CAVEATS),
+        summary=" ".join(
+            [_read_from(layer, lens), *(_summary(found, estimates[found.model][ALL]) for found in measured)]
+        ).strip(),
+        caveats=(*filter(None, map(_broken_head, measured)), *lens_caveats(lens), *CAVEATS),
         metrics=_metrics(measured, estimates),
         tables={"by-length": _length_table(estimates), "margins": _margin_table(measured)}
         | _text_tables(measured)
@@ -63,6 +69,14 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
         | {"margins": _margin_figure(measured)},
         arrays=arrays,
     )
+
+
+def _read_from(layer: int | None, lens: Path | None) -> str:
+    """Say where the key was read, unless it is the model's own answer."""
+    if layer is None and lens is None:
+        return ""
+    after = "the last layer" if layer is None else f"layer {layer}"
+    return f"Keys were read after {after}, with {f'the lens in `{lens}`' if lens else 'the plain exit'}."
 
 
 def _text_arrays(keys: Keys) -> dict[str, Any]:
@@ -93,11 +107,9 @@ def _estimates(found: Measured, rng: np.random.Generator) -> dict[str, dict[str,
     """Estimate every measure for each of the paper's length bins, and for all texts."""
     keys, bins = found.keys, length_bin(found.keys.lengths)
     parts = {name: bins == number for number, name in enumerate(bin_names())} | {ALL: bins >= 0}
-    values: list[Floats] = [
-        100 * share.astype(np.float64) for share in (keys.accuracy, keys.accuracy == 1, ~keys.one_to_one)
-    ]
+    values = 100.0 * np.column_stack([keys.accuracy, keys.accuracy == 1, ~keys.one_to_one])  # (texts, measures)
     return {
-        name: {measure: bayesian_bootstrap(value[part], rng) for measure, value in zip(MEASURES, values, strict=True)}
+        name: dict(zip(MEASURES, PairedBootstrap(values[part], rng).estimates, strict=True))
         for name, part in parts.items()
     }
 
