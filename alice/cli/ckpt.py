@@ -3,18 +3,24 @@
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.options import FILE, FOLDER, AtLeast, NearestGroup, device_option, force_option
+from alice.cli.options import FILE, FOLDER, LARGEST, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
 from alice.files import check_folder, regular_file
 from alice.text import QUOTES
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from alice.model import Alice, ModelConfig
+    from alice.solving.known_text import Check
 
 
 @click.group(cls=NearestGroup)
@@ -97,7 +103,7 @@ def export(
         name=name,
         training=summary,
         log=log,
-        errors={part: (errors.mean[part], errors.median[part]) for part in errors.mean},
+        errors={part: (errors.mean[part], errors.median[part], errors.per_character[part]) for part in errors.mean},
         command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
         + (f" --samples {samples}" if samples else ""),
     )
@@ -113,6 +119,12 @@ def export(
     help="All symbols in the order of their ids, without padding.  [default: A-Z, space, then the file's extra_chars]",
 )
 @click.option(
+    "--cross-heads",
+    type=click.IntRange(1, LARGEST),
+    help="Heads of the cross-attention of a bijective model.  [default: the stated number, 1 or n_head, whichever "
+    "decodes]",
+)
+@click.option(
     "--ema/--no-ema",
     default=False,
     show_default=True,
@@ -120,11 +132,13 @@ def export(
 )
 @force_option
 @device_option
-def import_(file: Path, out: Path, alphabet: str | None, ema: bool, force: bool, device: str | None) -> None:
+def import_(
+    file: Path, out: Path, alphabet: str | None, cross_heads: int | None, ema: bool, force: bool, device: str | None
+) -> None:
     """Convert FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command reads.
 
-    No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess; the
-    model is checked on English texts under random keys.
+    No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess, and
+    the number of cross-attention heads in FILE may be wrong; the model is checked on English texts under random keys.
     """
     from alice.checkpoint import upstream
     from alice.checkpoint.folder import check_values
@@ -132,28 +146,53 @@ def import_(file: Path, out: Path, alphabet: str | None, ema: bool, force: bool,
     from alice.solving import known_text
 
     check_folder(out, writes="checkpoint", read=[file], replace=force)
-    found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
+    symbols = None if alphabet is None else alphabet.upper()
+    found = upstream.read(file, alphabet=symbols, cross_heads=cross_heads, ema=ema)
     check_values(found.weights, where=str(file))
-    model = Alice.from_weights(found.config, found.weights, where=str(file), device=device)
-    checked = known_text.check(model)
+    choices = [cross_heads] if cross_heads else found.possible_cross_heads()
+
+    def models() -> "Iterator[Alice]":
+        for heads in choices:
+            config = found.with_cross_heads(heads).config
+            yield Alice.from_weights(config, found.weights, where=str(file), device=device)
+
+    model, checked = known_text.choose(models())
+    found = found.with_cross_heads(model.config.cross_heads)
     upstream.write(out, file.name, found, check=str(checked), decodes=checked.decodes)
     hint = "; --ema takes the averaged ones" if found.has_average and not ema else ""
     click.echo(f"weights: {found.source}{hint}")
     click.echo(f"check: {checked}")
-    orders = known_text.other_orders(model.alphabet) if checked.error > known_text.SURE else []
-    better = known_text.better_order(model, checked, track(orders, "Trying other orders", total=len(orders)))
+    if checked.decodes and found.config.cross_heads != (found.stated_cross_heads or 1):
+        click.echo(upstream.cross_heads_found(found))
+    if checked.error > known_text.SURE:
+        _try_orders(models(), len(choices), checked, found.config)
+    click.echo(f"done: {out}")
+
+
+def _try_orders(models: "Iterable[Alice]", count: int, checked: "Check", imported: "ModelConfig") -> None:
+    """Warn if an imported model decodes with its symbols in another order, or if it does not decode at all."""
+    from alice.checkpoint.upstream import doubts
+    from alice.solving import known_text
+    from alice.text import Alphabet
+
+    orders = known_text.other_orders(Alphabet(imported.symbols))
+    tries = ((model, order) for model in models for order in orders)
+    better = known_text.better_order(checked, track(tries, "Trying other orders", total=count * len(orders)))
     if better:
-        order, error = better[0].symbols, better[1].error
+        model, order, found = better
+        heads = model.config.cross_heads
+        also = "" if heads == imported.cross_heads else f" --cross-heads {heads}"
         _warn(
-            f"with the symbols in another order only {100 * error:.1f} % are decoded wrongly; import again with "
-            f"--force --alphabet {shlex.quote(order)}"
+            f"with the symbols in another order only {100 * found.error:.1f} % are decoded wrongly; import again with "
+            f"--force --alphabet {shlex.quote(order.symbols)}{also}"
         )
     elif not checked.decodes:
+        tried = ", with any likely number of cross-attention heads," if count > 1 else ""
+        options = "--alphabet and --cross-heads" if imported.variant == "bijective" else "--alphabet"
         _warn(
-            "that is close to guessing, and no other likely order of the symbols is better; either the ids have "
-            "another meaning or the model is not trained: give the right order with --alphabet"
+            f"that is close to guessing, and no other likely order of the symbols{tried} is better; "
+            f"{doubts(imported)}: see {options}"
         )
-    click.echo(f"done: {out}")
 
 
 def _warn(text: str) -> None:

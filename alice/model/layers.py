@@ -61,6 +61,7 @@ class Attention(nn.Module):
         super().__init__()
         self.n_heads = n_heads
         self.d_head = config.d_model // n_heads
+        self.dropout = config.attention_dropout
         self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
         self.out = nn.Linear(config.d_model, config.d_model, bias=False)
         self.register_buffer("rotary", rotary_table(self.d_head, config.n_ctx, config.rope_theta), persistent=False)
@@ -94,12 +95,13 @@ class Attention(nn.Module):
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         allowed = None if mask is None else mask[:, None, None, :]
         if not (self.hook_attn_scores.active or self.hook_pattern.active):
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2)
+            dropped = self.dropout if self.training else 0.0
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropped).transpose(1, 2)
         scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -torch.inf)
         pattern = self.hook_pattern(self.hook_attn_scores(scores).softmax(-1))
-        return (pattern @ v).transpose(1, 2)
+        return (F.dropout(pattern, self.dropout, self.training) @ v).transpose(1, 2)
 
     def _split(self, index: int) -> Tensor:
         """Weights of queries (0), keys (1) or values (2) per head, (head, d_model, d_head)."""
@@ -164,14 +166,14 @@ class MLP(nn.Module):
 class Block(nn.Module):
     """Pre-norm attention and feed-forward, each added to the residual stream."""
 
-    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+    def __init__(self, config: ModelConfig, n_heads: int, stochastic_depth: float) -> None:
         super().__init__()
         self.ln1 = RMSNorm(config.d_model, config.norm_eps)
         self.attn = Attention(config, n_heads)
         self.ln2 = RMSNorm(config.d_model, config.norm_eps)
         self.mlp = MLP(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.stochastic_depth = config.stochastic_depth
+        self.stochastic_depth = stochastic_depth
         self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the four below
         self.hook_attn_out = Hook()
         self.hook_resid_mid = Hook()

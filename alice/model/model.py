@@ -36,7 +36,8 @@ class Alice(LensSurface, HookedRootModule):
         else:
             self.embed = nn.Embedding(config.d_vocab, config.d_model)
         self.hook_embed = Hook()  # (batch, pos, d_model)
-        self.blocks = nn.ModuleList(Block(config, config.n_heads) for _ in range(config.n_layers))
+        rates = config.skip_rates(config.n_layers)
+        self.blocks = nn.ModuleList(Block(config, config.n_heads, rate) for rate in rates)
         self.ln_final = RMSNorm(config.d_model, config.norm_eps)
         self.pool = SymbolPool(config)
         self.head = BijectiveHead(config) if config.variant == "bijective" else LinearHead(config)
@@ -82,12 +83,21 @@ class Alice(LensSurface, HookedRootModule):
                 nn.init.zeros_(weight)
             else:
                 nn.init.ones_(weight)
+        if self.config.query_init == "random" and self.config.variant == "dynamic":
+            nn.init.normal_(self.hypernet.query)
         self.aim_queries()
 
     @torch.no_grad()
     def aim_queries(self) -> None:
-        """Start each query of a bijective head as its symbol's embedding, so that it attends to that symbol."""
-        if isinstance(self.head, BijectiveHead):
+        """Start each query of a bijective head as its symbol's embedding, so that it attends to that symbol.
+
+        With `query_init` "random" the queries are drawn from torch's global generator instead.
+        """
+        if not isinstance(self.head, BijectiveHead):
+            return
+        if self.config.query_init == "random":
+            nn.init.normal_(self.head.query, std=self.config.d_model**-0.5)
+        else:
             self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
     def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -43,6 +45,16 @@ def test_the_table_has_means_with_errors_and_medians_in_percent():
     assert table.mean["<128"].error > 0
     assert table.median["[0,32)"].median == pytest.approx(30.0)
     assert table.mean["[32,64)"].count == 0
+
+
+def test_per_character_a_text_counts_as_often_as_it_has_characters():
+    scores = Scores(np.array([10, 20, 30, 130]), np.array([0.5, 0.3, 0.1, 0.0]))
+    rates = scores.table(np.random.default_rng(0)).per_character
+    assert rates["all"].mean == pytest.approx(100 * (5 + 6 + 3) / 190)
+    assert rates["<128"].mean == pytest.approx(100 * 14 / 60)
+    assert rates["<128"].error > 0
+    assert (rates[">=128"].count, rates["[32,64)"].count) == (1, 0)
+    assert math.isnan(rates["[32,64)"].mean)
 
 
 @pytest.mark.parametrize("place", ["stream", "resid", "head"])
