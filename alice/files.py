@@ -1,8 +1,8 @@
 """Paths and files: what may be read, what may be overwritten, and writes that are atomic.
 
 A file appears under its name only when it is complete. Until then it is a draft, a temporary file such as
-`.result.json.0a1b2c3d.tmp`. Writers lock their drafts; unlocked ones are stale and get removed by the next writer. On
-file systems without locks, stale drafts stay.
+`.result.json.0a1b2c3d.alice-interp-draft`, an ending that no other program uses. Writers lock their drafts; unlocked
+ones are stale and get removed by the next writer. On file systems without locks, stale drafts stay.
 
 One rule for everything that a user names as output: it is never an input, never part of something else, and what exists
 is replaced only if the user asks for it. `check_file`, `check_folder` and `check_parent` test it before anything is
@@ -36,7 +36,9 @@ OWN_FILES = {
     *("result.json", "arrays.npz", "entry.json", "thumbnail.svg", "reproduce.json", "entries.js"),
 }
 """Files that make up a folder of ours; `--force` does not replace one of them by something else."""
-_DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
+DRAFT = ".alice-interp-draft"
+"""How the name of a temporary file or folder ends; only these are ever removed."""
+_DRAFT_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{8}}{re.escape(DRAFT)}")
 
 
 @overload
@@ -315,11 +317,11 @@ def remove(path: Path) -> None:
 def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:
     """Yield each stale draft in a folder with its final name; it is locked meanwhile."""
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".tmp")]  # noqa: PTH208  (no paths: it is faster)
+        names = [name for name in os.listdir(folder) if name.endswith(DRAFT)]  # noqa: PTH208  (no paths: it is faster)
     except OSError:  # a folder may be writable but not listable
         return
     for name in names:
-        found = _DRAFT.fullmatch(name)
+        found = _DRAFT_NAME.fullmatch(name)
         if found is None or of not in (None, found["name"]):
             continue
         with suppress(OSError):  # it is locked, gone, or belongs to another user
@@ -332,7 +334,7 @@ def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[P
 
 
 def _draft_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{DRAFT}")
 
 
 def _claim(draft: Path, descriptor: int) -> bool:

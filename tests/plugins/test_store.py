@@ -172,7 +172,7 @@ stored[2]
 def test_a_kill_in_the_middle_of_a_shard_leaves_complete_shards_to_continue_from(ctx, cache, computed):
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    (draft,) = cache.rglob(".*.tmp")
+    (draft,) = cache.rglob(".*.alice-interp-draft")
     stored = ctx.store(*HOOKS)
     assert len(shards(stored.folder)) == 2 * 3
     assert not draft.exists()
