@@ -9,6 +9,7 @@ is replaced only if the user asks for it. `check_file`, `check_folder` and `chec
 computed or written.
 """
 
+import atexit
 import errno
 import fcntl
 import json
@@ -312,6 +313,22 @@ def remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
+
+
+_TEMPORARY: list[Path] = []
+
+
+def remove_at_exit(folder: Path) -> None:
+    """Remove a temporary folder when the program ends."""
+    if not _TEMPORARY:
+        atexit.register(remove_temporary)
+    _TEMPORARY.append(folder)
+
+
+def remove_temporary() -> None:
+    """Remove the folders of `remove_at_exit`; the program calls it if it cannot end in the usual way."""
+    while _TEMPORARY:
+        remove(_TEMPORARY.pop())
 
 
 def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:

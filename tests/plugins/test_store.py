@@ -13,6 +13,7 @@ from tiny import tiny
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
+from alice.files import remove_temporary
 from alice.plugins import RunContext, store
 from alice.plugins.conformance import tiny_context, tiny_texts
 
@@ -409,17 +410,14 @@ def test_without_a_home_the_store_is_a_private_folder_with_an_unpredictable_name
     assert store.stores_folder({}) != first
 
 
-def test_a_private_folder_is_removed_at_exit(no_home, monkeypatch):
-    at_exit = []
-    monkeypatch.setattr(store.atexit, "register", lambda *call, **options: at_exit.append((call, options)))
+def test_a_private_folder_is_removed_at_exit(no_home):
     folder = store.stores_folder({})
     (folder / "store").mkdir()
-    (((function, *args), options),) = at_exit
-    function(*args, **options)
+    remove_temporary()
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("fault", ["file", "link", "writable", "owner"])
+@pytest.mark.parametrize("fault", ["file", "link", "writable", "writable for a group", "owner"])
 def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, monkeypatch, fault):
     given = tmp_path / "given"
     if fault == "file":
@@ -429,9 +427,9 @@ def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, mo
         (tmp_path / "elsewhere").mkdir()
     if fault == "link":
         (given / "activations").symlink_to(tmp_path / "elsewhere")
-    elif fault == "writable":
+    elif fault.startswith("writable"):
         (given / "activations").mkdir()
-        (given / "activations").chmod(0o777)
+        (given / "activations").chmod(0o777 if fault == "writable" else 0o770)
     elif fault == "owner":
         monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder"):
