@@ -4,9 +4,9 @@ A file appears under its name only when it is complete. Until then it is a draft
 `.result.json.0a1b2c3d.alice-interp-draft`, an ending that no other program uses. Writers lock their drafts; unlocked
 ones are stale and get removed by the next writer. On file systems without locks, stale drafts stay.
 
-One rule for everything that a user names as output: it is never an input, never part of something else, and what exists
-is replaced only if the user asks for it. `check_file`, `check_folder` and `check_parent` test it before anything is
-computed or written.
+One rule for everything that a user names as output: it is never an input, inside one or around one, never part of
+something else, and what exists is replaced only if the user asks for it. `check_file`, `check_folder` and
+`check_parent` test it before anything is computed or written.
 """
 
 import atexit
@@ -32,6 +32,8 @@ HUB_SECONDS = 10.0
 """How long to wait for the first answer of the Hugging Face hub."""
 FolderKind = Literal["training", "checkpoint", "report", "reproduction", "folder of reports"]
 """What a folder that this program writes can be."""
+REPRODUCTION = "alice-interp reproduction"
+"""The format that `reproduce.json` names; another program may use that file name as well."""
 OWN_FILES = {
     *("training.json", "training-state.safetensors", "metrics.jsonl", "config.json", "model.safetensors", "card.md"),
     *("result.json", "arrays.npz", "entry.json", "thumbnail.svg", "reproduce.json", "entries.js"),
@@ -128,17 +130,16 @@ def folder_kind(folder: Path) -> FolderKind | None:
     if _has(folder, "training-state.safetensors"):
         return "training"
     # An exported checkpoint also has a training.json, with totals.
-    if _has(folder, "training.json") and "totals" not in _keys(folder / "training.json"):
+    if _has(folder, "training.json") and "totals" not in _read_object(folder / "training.json"):
         return "training"
     complete = _has(folder, "config.json")  # it is written after the weights
-    if _has(folder, "model.safetensors") and not (complete and "format" not in _keys(folder / "config.json")):
+    if _has(folder, "model.safetensors") and not (complete and "format" not in _read_object(folder / "config.json")):
         return "checkpoint"
-    marks: dict[str, FolderKind] = {
-        "result.json": "report",
-        "reproduce.json": "reproduction",
-        "entries.js": "folder of reports",
-    }
-    return next((kind for name, kind in marks.items() if _has(folder, name)), None)
+    if _has(folder, "result.json"):
+        return "report"
+    if _read_object(folder / "reproduce.json").get("format") == REPRODUCTION:
+        return "reproduction"
+    return "folder of reports" if _has(folder, "entries.js") else None
 
 
 def _has(folder: Path, name: str) -> bool:
@@ -162,22 +163,25 @@ def _names_in(folder: Path) -> set[str]:
         raise AliceError(f"the folder {folder} cannot be read ({error.strerror}); choose another") from error
 
 
-def _keys(path: Path) -> set[str]:
-    """Return the keys of a JSON object in a file; none if it cannot be read."""
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return a JSON object in a file; an empty one if it cannot be read."""
     try:
         found = read_json(path)
     except (OSError, ValueError):
-        return set()
-    return set(found) if isinstance(found, dict) else set()
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def check_not_read(out: Path, read: Iterable[Path]) -> None:
-    """Raise if a path to write is one of those that are read, by any name, or inside a folder that is read."""
-    if not out.exists():
-        return
-    for path in read:
-        if path.exists() and any(path.samefile(place) for place in (out, *out.resolve().parents)):
+    """Raise if a path to write is one of those that are read, by any name, or is inside one of them or around it."""
+    above = [place for place in out.resolve().parents if place.exists()]
+    for path in filter(Path.exists, read):
+        if out.exists() and path.samefile(out):
             raise AliceError(f"{out} is read by this command and would be overwritten; write elsewhere")
+        if any(path.samefile(place) for place in above):
+            raise AliceError(f"{out} is inside {path}, which is read by this command; write elsewhere")
+        if out.is_dir() and any(out.samefile(place) for place in path.resolve().parents):
+            raise AliceError(f"{path} is read by this command, and {out} would be replaced around it; write elsewhere")
 
 
 def check_file(
@@ -250,10 +254,13 @@ def check_parent(out: Path | str) -> Path:
 
 
 def _folder_path(out: Path | str) -> Path:
-    """Return the path of a folder that exists or whose path contains no file; raise otherwise."""
+    """Return the path of a folder; raise if a file is in its way, or if it is inside something that we wrote."""
     out = user_path(out)
     if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
         raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
+    for place in out.resolve().parents:
+        if (kind := folder_kind(place)) in ("training", "checkpoint", "report"):
+            raise AliceError(f"{out} is inside {place}, which is a {kind}; choose a folder of its own")
     return out
 
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from alice.cli.options import FILE, FOLDER, LARGEST, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
 from alice.files import check_folder, regular_file
-from alice.text import QUOTES
+from alice.text import QUOTES, open_corpus
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def export(
     from alice.model import Alice
     from alice.training import Training
 
-    check_folder(out, writes="checkpoint", read=[training], replace=force)
+    check_folder(out, writes="checkpoint", read=[training, *open_corpus(data).files], replace=force)
     opened = Training.open(training, {})
     summary, log = opened.summary(), opened.log()
     model = round_to_half(Alice.from_pretrained(training, device=device))

@@ -182,7 +182,8 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path, *, 
     choices = {code: replace(choice, source=source) for code, source in sources.items()}
     tallies = {code: Tally() for code in sources}
     corpora = {code: each.open() for code, each in choices.items()}
-    check_file(out, read=[file for corpus in corpora.values() for file in corpus.files], force=force)
+    read = [] if choice.source == QUOTES else [user_path(choice.source)]  # the folder, where it would be read next time
+    check_file(out, read=[*read, *(file for corpus in corpora.values() for file in corpus.files)], force=force)
     texts = {code: choices[code].select(corpus.texts(tallies[code])) for code, corpus in corpora.items()}
     written = Counter[str]()
     with write_csv(out, COLUMNS) as write:

@@ -24,7 +24,7 @@ from alice.files import (
     user_path,
 )
 from alice.model import ModelConfig
-from alice.text.corpus import located, source_name
+from alice.text.corpus import located, open_corpus, source_name
 from alice.training.recipe import LARGEST_NUMBER, Recipe
 from alice.training.state import LARGEST_COUNT, STATE, read_counters
 
@@ -101,7 +101,8 @@ class Training:
 
     def check_new(self) -> None:
         """Raise if the folder already is a training or anything else, or cannot be created."""
-        out = check_folder(self.folder, writes="training", hint="add --resume to continue it")
+        read = [*open_corpus(self.data).files, *([] if self.init is None else [user_path(self.init)])]
+        out = check_folder(self.folder, writes="training", read=read, hint="add --resume to continue it")
         parent = next(place for place in (out, *out.absolute().parents) if place.exists())
         if not os.access(parent, os.W_OK | os.X_OK):
             raise AliceError(f"cannot create the folder {out}, because {parent} cannot be written to; write elsewhere")
