@@ -242,7 +242,9 @@ def _print_languages(counts: dict[str, Any]) -> None:
         column.justify = "right"
     for code, each in counts["languages"].items():
         dropped = sum(each["dropped"].values())
-        table.add_row(code, LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}")
+        table.add_row(
+            escape(code), LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}"
+        )
     console = Console()
     console.print(table)
     _print_written(console, counts, "segments")
