@@ -30,6 +30,8 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 LONGEST_SHOWN = 60
 HUB_SECONDS = 10.0
 """How long to wait for the first answer of the Hugging Face hub."""
+LARGEST_JSON = 256_000_000
+"""Bytes; the largest files are results with many figures."""
 FolderKind = Literal["training", "checkpoint", "report", "reproduction", "folder of reports"]
 """What a folder that this program writes can be."""
 REPRODUCTION = "alice-interp reproduction"
@@ -381,11 +383,24 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file strictly, as UTF-8; raise OSError if it cannot be read and ValueError if it is not valid."""
+def read_text(path: Path, *, most: int) -> str:
+    """Read a UTF-8 text file of at most `most` bytes.
+
+    Raise OSError if it cannot be read or is larger, and UnicodeDecodeError if it is not UTF-8.
+    """
     if what := _unreadable(path):
         raise OSError(errno.EINVAL, f"it is {what}")
-    return parse_json(path.read_text(encoding="utf-8"))
+    with path.open("rb") as file:
+        too_large = os.fstat(file.fileno()).st_size > most  # before memory is reserved for it
+        content = b"" if too_large else file.read(most + 1)
+    if too_large or len(content) > most:
+        raise OSError(errno.EINVAL, f"it is larger than {most // 10**6:,} MB")
+    return content.decode()
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file strictly, as UTF-8; raise OSError if it cannot be read and ValueError if it is not valid."""
+    return parse_json(read_text(path, most=LARGEST_JSON))
 
 
 def parse_json(text: str) -> Any:

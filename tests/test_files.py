@@ -14,6 +14,7 @@ from alice.files import (
     check_not_read,
     check_parent,
     folder_kind,
+    read_text,
     regular_file,
     user_path,
 )
@@ -216,3 +217,12 @@ def test_only_a_regular_file_is_opened(tmp_path):
         with pytest.raises(AliceError, match=f"is .*{what.split()[-1]}.*; give an ordinary file"):
             regular_file(path)
     assert regular_file(tmp_path / "absent") == tmp_path / "absent"
+
+
+def test_a_text_file_is_read_up_to_its_limit(tmp_path):
+    (tmp_path / "a.txt").write_text("naïve")
+    assert read_text(tmp_path / "a.txt", most=6) == "naïve"
+    with pytest.raises(OSError, match="it is larger than 0 MB"):
+        read_text(tmp_path / "a.txt", most=5)
+    with pytest.raises(OSError, match="it is larger than"):  # its size is said to be 0
+        read_text(Path("/proc/self/maps"), most=100)
