@@ -45,6 +45,7 @@ BUILTIN = (
     "alice.plugins.builtin.speed",
     "alice.plugins.builtin.relabelling",
     "alice.plugins.builtin.borg",
+    "alice.plugins.builtin.ablation",
 )
 
 
