@@ -46,6 +46,7 @@ BUILTIN = (
     "alice.plugins.builtin.relabelling",
     "alice.plugins.builtin.borg",
     "alice.plugins.builtin.ablation",
+    "alice.plugins.builtin.patching",
 )
 
 

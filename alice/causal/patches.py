@@ -16,7 +16,7 @@ from alice.text import PAD, Alphabet, Pair
 
 Into = Literal["corrupted", "clean"]
 DIRECTIONS: tuple[Into, ...] = get_args(Into)
-"""The run that is patched: clean activations go into the corrupted run (denoising), or corrupted ones into the clean."""
+"""The run that is patched: clean activations go into the corrupted run (denoising), or the other way (noising)."""
 
 
 @dataclass(frozen=True, eq=False)

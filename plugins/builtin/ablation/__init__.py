@@ -1,7 +1,7 @@
 """Ablation: what the answer loses when a head or a feed-forward layer is taken away.
 
-Do not take a small effect as proof that a part does nothing: another part may do its work once it is gone. Nor is a large
-one proof of a special role: a part that others build upon costs as much as what they do with it.
+Do not take a small effect as proof that a part does nothing: another part may do its work once it is gone. Nor is a
+large one proof of a special role: a part that others build upon costs as much as what they do with it.
 """
 
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class Ablation:
     """What the answer loses without each head and feed-forward layer, and whether kinds of head explain it.
 
-    A part's output is replaced by zero, by its mean, or by what it writes for another text. The loss is the share of the
-    way from the clean answer (0 %) to the answer to that other text (100 %).
+    A part's output is replaced by zero, by its mean, or by what it writes for another text. The loss is the share of
+    the way from the clean answer (0 %) to the answer to that other text (100 %).
     """
 
     name = "ablation"
-    samples: int = field(default=32, metadata={"help": "Texts to measure on."})
+    samples: int = field(default=24, metadata={"help": "Texts to measure on."})
     pairs: int = field(
         default=8, metadata={"help": "Heads to remove in pairs, those with the largest effects; 0 for none."}
     )

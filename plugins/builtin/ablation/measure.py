@@ -82,7 +82,7 @@ def _strongest_heads(parts: Sequence[Part], lost: Floats, count: int) -> list[in
 def _over_texts(
     ctx: RunContext, groups: Sequence[tuple[Part, ...]], ways: Sequence[str], label: str
 ) -> tuple[Ints, Floats]:
-    """Return the numbers of the texts, and score and SER of all runs: clean, corrupted, then ways by groups of parts."""
+    """Return the numbers of the texts, (text,), and score and SER of the runs of `_runs`, (text, run, 2)."""
     names = sorted({part.hook for part in parts_of(ctx.model.config)})
     means = mean_activations(ctx.model, ctx.batches, names) if "mean" in ways else {}
     index, found = [], []

@@ -1,7 +1,7 @@
 """Patching: which activations carry the answer from one text to another, by layer, place and part.
 
-Do not take a large share as proof that the model computes the answer there: a patch shows that what it moves suffices in
-that run, with everything else as it is. Where two parts hold the same, patching one of them back shows little.
+Do not take a large share as proof that the model computes the answer there: a patch shows that what it moves suffices
+in that run, with everything else as it is. Where two parts hold the same, patching one of them back shows little.
 """
 
 from collections.abc import Iterable

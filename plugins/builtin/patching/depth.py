@@ -35,7 +35,7 @@ class Depth:
     letters: Floats
     """Share of the two symbols that are read as in the original, (text, layer)."""
     log_probabilities: Floats
-    """Log-probability of the original answers, (text, 2 + layer): originally, relabelled, then patched at each layer."""
+    """Log-probability of the original answers, (text, 2 + layer): originally, relabelled, patched at each layer."""
 
 
 def measure_depth(ctx: RunContext) -> list[Depth]:

@@ -1,4 +1,4 @@
-"""Patches every layer at every place, every head and every feed-forward layer, from one run of a pair into the other."""
+"""Patches every layer at every place, every head and every feed-forward layer from one run of a pair into the other."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -125,7 +125,9 @@ def _patched(model: Alice, patch: Patch, caches: Caches, where: Tensor) -> list[
 
 def _sides(patch: Patch, caches: Caches) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
     """Return the activations of the patched run and of the other."""
-    return (caches["corrupted"], caches["clean"]) if patch.into == "corrupted" else (caches["clean"], caches["corrupted"])
+    return (
+        (caches["corrupted"], caches["clean"]) if patch.into == "corrupted" else (caches["clean"], caches["corrupted"])
+    )
 
 
 def _streams(model: Alice, patch: Patch, caches: Caches, where: Tensor) -> Iterator[Tensor]:
