@@ -14,6 +14,8 @@ from alice.statistics import Floats
 LABELS = {"zero": "zero", "mean": "its mean", "resample": "its output for another text", ROTATED: "rotated (control)"}
 NUMBERING = "L0H3 is head 3 of block 0 (blocks.0)."
 LOSS = "loss, %"
+NAMED = 5.0
+"""Heads that cost at least this much, in percent, are named in the scatter plot."""
 
 
 def _grid(measured: Measured, values: Floats) -> Floats:
@@ -39,7 +41,7 @@ def part_figure(measured: Measured, losses: Losses, data: Table) -> Figure:
         details = np.stack([_grid(measured, one) for one in (value, low, high, points)], axis=-1)
         drawn.update_traces(
             customdata=details,
-            text=[[f"{cell:.0f}" for cell in row] for row in _grid(measured, value)],
+            text=[[f"{cell:.0f}" for cell in row] for row in _grid(measured, value.round() + 0.0)],  # no minus zero
             texttemplate="%{text}",
             hovertemplate="%{y} %{x}<br>loss <b>%{customdata[0]:.1f} %</b> (%{customdata[1]:.1f} to "
             "%{customdata[2]:.1f})<br>SER %{customdata[3]:+.1f} points<extra></extra>",
@@ -67,10 +69,12 @@ def statistic_figure(measured: Measured, losses: Losses, heads: list[int]) -> Fi
                     x=means[members, column],
                     y=value,
                     error_y={"array": high - value, "arrayminus": value - low, "thickness": 1, "width": 0},
-                    mode="markers",
+                    mode="markers+text",
                     name=kind.name,
-                    text=[measured.heads.label(head) for head in members],
-                    hovertemplate="%{text}: <b>%{y:.1f} %</b>, %{x:.3g}<extra>" + kind.name + "</extra>",
+                    text=[measured.heads.label(head) if loss[0, head] >= NAMED else "" for head in members],
+                    textposition="top right",
+                    customdata=[measured.heads.label(head) for head in members],
+                    hovertemplate="%{customdata}: <b>%{y:.1f} %</b>, %{x:.3g}<extra>" + kind.name + "</extra>",
                     marker={
                         "size": 9,
                         "color": PALETTE[number % len(PALETTE)],
@@ -93,8 +97,8 @@ def statistic_figure(measured: Measured, losses: Losses, heads: list[int]) -> Fi
     ]
     caption = (
         "Loss of each head, replaced by its output for another text, against the statistics of `attention`: entropy in "
-        "bits, distance in characters, the rest shares of the attention. Colours are kinds of head; bars are 95 % "
-        "intervals."
+        "bits, distance in characters, the rest shares of the attention. The slider changes the statistic. Colours are "
+        "kinds of head; bars are 95 % intervals."
     )
     columns = ("head", "kind", "statistic", "value", "loss", "low", "high")
     return Figure(slider(steps, prefix="", start=STATISTICS.index("same symbol")), caption, Table(columns, rows))

@@ -119,12 +119,12 @@ def _metrics(
     ]
     if np.isfinite(kind.share):
         metrics += [
-            Metric("kinds-explain", 100 * kind.share, unit="%", model=model, label="of the losses' ranks, by kind"),
-            Metric("kinds-chance", 100 * kind.chance, unit="%", model=model, label="the same by chance"),
-            Metric("kinds-p", kind.p, model=model, label="p, kinds, over all heads"),
-            Metric("kinds-p-within", kind.p_within, model=model, label="p, kinds, within blocks"),
-            Metric("blocks-explain", 100 * block.share, unit="%", model=model, label="of the losses' ranks, by block"),
-            Metric("blocks-p", block.p, model=model, label="p, blocks"),
+            Metric("kinds-explain", 100 * kind.share, unit="%", model=model, label="explained by kinds of head"),
+            Metric("kinds-chance", 100 * kind.chance, unit="%", model=model, label="explained by random kinds"),
+            Metric("kinds-p", kind.p, model=model, label="p of the kinds, over all heads"),
+            Metric("kinds-p-within", kind.p_within, model=model, label="p of the kinds, within blocks"),
+            Metric("blocks-explain", 100 * block.share, unit="%", model=model, label="explained by blocks"),
+            Metric("blocks-p", block.p, model=model, label="p of the blocks"),
         ]
     if measured.pairs:
         strongest = int(np.argmax(losses.pairs[0, 0]))

@@ -9,13 +9,15 @@ from alice.causal import parts_of
 from alice.model import ModelConfig
 from alice.plugins.builtin.patching.depth import RELABELLED, Depth
 from alice.plugins.builtin.patching.measure import Map
+from alice.plugins.builtin.patching.places import PLACES
 from alice.plugins.builtin.patching.shares import DepthShares, MapShares
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, layer_curve, scatter_with_fit, slider
 from alice.statistics import Floats, blank_nan
 
 NUMBERING = "L0H3 is head 3 of block 0 (blocks.0); layer 1 is the stream after block 0."
-INTO = {"corrupted": "clean into corrupted", "clean": "corrupted into clean"}
+BACK = "The slider changes the counterfactual: clean activations into the corrupted run, and back."
+"""What the steps of a slider are."""
 DEPTH_INTO = {"clean": "relabelled into original", "corrupted": "original into relabelled"}
 CAVEATS = (
     "A patch shows that what it moves suffices to carry the answer, in that run and with everything else as it is; it "
@@ -81,7 +83,7 @@ def _elsewhere(one: MapShares) -> Floats:
 def _summary(model: str, drawn: Sequence[MapShares], depth: dict[str, DepthShares], labels: list[str]) -> str:
     found = depth["clean"]
     value, low, high = found.depth
-    shares = ", ".join(f"{round(share)}" for share in found.moved.value.tolist())
+    shares = ", ".join(f"{share:.0f}" for share in found.moved.value.round() + 0.0)  # no minus zero
     beyond = [layer for layer, end in enumerate(found.beyond.ends[0]) if end > 0]
     first = f"from layer {beyond[0]} on" if beyond else "at no layer"
     sentences = [
@@ -92,8 +94,8 @@ def _summary(model: str, drawn: Sequence[MapShares], depth: dict[str, DepthShare
     if np.isfinite(value):
         between = f" ({low:.1f} to {high:.1f})" if np.isfinite([low, high]).all() else ""
         sentences.append(
-            f"Half of the way is reached at layer {value:.1f}{between}: before it, a symbol's stream mostly holds its name, "
-            "after it, its meaning."
+            f"Half of the way is reached at layer {value:.1f}{between}: before it, a symbol's stream mostly holds its "
+            "name, after it, its meaning."
         )
     if one := _relabelled(drawn):
         order = np.argsort(-one.parts.value)[:4]
@@ -137,11 +139,9 @@ def _metric(name: str, cells: Sequence[float] | Floats, model: str, label: str, 
 
 
 def _depth_figure(depth: dict[str, DepthShares]) -> Figure:
-    values, errors = {}, {}
-    for into, direction in DEPTH_INTO.items():
-        for name, shares in ((direction, depth[into].moved), (f"wrong direction, {direction}", depth[into].wrong)):
-            values[name] = shares.value
-            errors[name] = np.abs(shares.ends - shares.value)
+    lines = {name: depth[into].moved for into, name in DEPTH_INTO.items()} | {"wrong direction": depth["clean"].wrong}
+    values = {name: shares.value for name, shares in lines.items()}
+    errors = {name: np.abs(shares.ends - shares.value) for name, shares in lines.items()}
     drawn = layer_curve(values, errors=errors, y_title="carried, % of the way").update_xaxes(dtick=1)
     drawn.update_layout(height=460)
     caption = (
@@ -154,7 +154,7 @@ def _depth_figure(depth: dict[str, DepthShares]) -> Figure:
 
 
 def _title(one: MapShares) -> str:
-    return f"{one.found.kind}, {INTO[one.found.into]}"
+    return one.found.kind if one.found.into == "corrupted" else f"{one.found.kind}, back"
 
 
 def _map(values: Floats, cells: Floats, estimates: Floats, **options: Any) -> Any:
@@ -162,7 +162,7 @@ def _map(values: Floats, cells: Floats, estimates: Floats, **options: Any) -> An
     drawn = heatmap(np.clip(values, -100, 100), value_title="carried, %", limits=(-100, 100), diverging=True, **options)
     drawn.update_traces(
         customdata=np.concatenate([np.moveaxis(cells, 0, -1), estimates[..., None]], axis=-1),
-        text=[["" if np.isnan(cell) else f"{cell:.0f}" for cell in row] for row in values],
+        text=[["" if np.isnan(cell) else f"{cell:.0f}" for cell in row] for row in values.round() + 0.0],
         texttemplate="%{text}",
         hovertemplate="%{y}, %{x}<br><b>%{customdata[0]:.1f} %</b> (%{customdata[1]:.1f} to %{customdata[2]:.1f})"
         "<br>attribution %{customdata[3]:.1f} %<extra></extra>",
@@ -171,7 +171,7 @@ def _map(values: Floats, cells: Floats, estimates: Floats, **options: Any) -> An
 
 
 def _stream_figure(model: str, drawn: Sequence[MapShares]) -> Figure:
-    places = list(dict.fromkeys(place for one in drawn for place in one.found.places))
+    places = [place for place in PLACES if any(place in one.found.places for one in drawn)]
     steps = {}
     for one in drawn:
         columns = [one.found.places.index(place) if place in one.found.places else None for place in places]
@@ -184,8 +184,8 @@ def _stream_figure(model: str, drawn: Sequence[MapShares]) -> Figure:
     caption = (
         "Residual stream patched at one kind of place at one layer: percent of the way that the answer goes to the "
         "other run. Changed: characters that differ, after relabelling all places of the two symbols; neighbours: next "
-        "to one; same word and same symbol: the others in its word, and with its symbol; elsewhere: the rest. The "
-        "slider changes counterfactual and direction."
+        "to one; same word and same symbol: the others in its word, and with its symbol; elsewhere: the rest. "
+        f"{BACK}"
     )
     start = next((number for number, one in enumerate(drawn) if one.found.kind == RELABELLED), 0)
     return Figure(slider(steps, prefix="", start=start), caption, _stream_table(model, drawn))
@@ -209,7 +209,7 @@ def _parts_figure(model: str, config: ModelConfig, drawn: Sequence[MapShares], l
         steps[_title(one)] = _map(cells[0], cells, estimates, y_labels=rows, x_labels=names).update_layout(height=360)
     caption = (
         "Output of one head, of all heads of a block or of a feed-forward layer (MLP) patched everywhere in the text: "
-        "percent of the way that the answer goes to the other run. The slider changes counterfactual and direction."
+        f"percent of the way that the answer goes to the other run. {BACK}"
     )
     start = next((number for number, one in enumerate(drawn) if one.found.kind == RELABELLED), 0)
     return Figure(slider(steps, prefix="", start=start), caption, _parts_table(model, drawn, labels))
@@ -230,11 +230,17 @@ def _attribution_figure(drawn: Sequence[MapShares], labels: list[str]) -> Figure
         ]
     caption = (
         "Attribution patching against exact patching, a point for each head and feed-forward layer. Attribution needs "
-        "one backward pass for all parts; the least-squares line shows how far its scale is off."
+        "one backward pass for all parts; the least-squares line shows how far its scale is off. "
+        f"{BACK}"
     )
     start = next((number for number, one in enumerate(drawn) if one.found.kind == RELABELLED), 0)
     columns = ("counterfactual", "into", "part", "exact", "attribution")
     return Figure(slider(steps, prefix="", start=start), caption, Table(columns, rows))
+
+
+def _cell(value: float) -> float | None:
+    """Return a number for a table, without the rounding errors of the network."""
+    return blank_nan(round(float(value), 4) + 0.0)
 
 
 def _depth_table(model: str, depth: dict[str, DepthShares]) -> Table:
@@ -248,7 +254,7 @@ def _depth_table(model: str, depth: dict[str, DepthShares]) -> Table:
                 one.plain.value[layer],
                 100 * one.found.letters[:, layer].mean(),
             )
-            rows.append((model, into, layer, *map(blank_nan, numbers)))
+            rows.append((model, into, layer, *map(_cell, numbers)))
     columns = ("carried", "low", "high", "control", "beyond", "beyond_low", "beyond_high", "log_probability", "letters")
     labels = {
         "into": "patched run",
@@ -276,7 +282,7 @@ def _strongest_table(model: str, drawn: Sequence[MapShares], labels: list[str], 
     for one in drawn:
         for number in np.argsort(-one.parts.value)[:count].tolist():
             cells = (*one.parts.cells[:, number], one.part_estimates.value[number])
-            rows.append((model, one.found.kind, one.found.into, labels[number], *map(blank_nan, cells)))
+            rows.append((model, one.found.kind, one.found.into, labels[number], *map(_cell, cells)))
     caption = f"The parts that carry most under each counterfactual and in each direction. {NUMBERING}"
     columns = ("model", "counterfactual", "into", "part", "carried", "low", "high", "attribution")
     return Table(columns, rows, caption, _LABELS)
@@ -284,7 +290,7 @@ def _strongest_table(model: str, drawn: Sequence[MapShares], labels: list[str], 
 
 def _attribution_table(model: str, drawn: Sequence[MapShares]) -> Table:
     rows = [
-        (model, one.found.kind, one.found.into, what, *map(blank_nan, one.correlation(what)))
+        (model, one.found.kind, one.found.into, what, *map(_cell, one.correlation(what)))
         for one in drawn
         for what in ("parts", "stream")
     ]
@@ -299,7 +305,7 @@ def _stream_table(model: str, drawn: Sequence[MapShares]) -> Table:
         for layer, place in np.ndindex(one.stream.value.shape):
             cells = (*one.stream.cells[:, layer, place], one.stream_estimates.value[layer, place])
             where = (one.found.places[place], float(100 * one.found.sizes[place]))
-            rows.append((model, one.found.kind, one.found.into, layer, *where, *map(blank_nan, cells)))
+            rows.append((model, one.found.kind, one.found.into, layer, *where, *map(_cell, cells)))
     columns = ("counterfactual", "into", "layer", "place", "size", "carried", "low", "high", "attribution")
     caption = (
         "Residual stream patched at one kind of place, which has this share of the characters, with 95 % intervals."
@@ -315,7 +321,7 @@ def _parts_table(model: str, drawn: Sequence[MapShares], labels: list[str]) -> T
             *((f"L{block} heads", cells, np.nan) for block, cells in enumerate(one.attention.cells.T)),
         ]
         for label, cells, estimate in everything:
-            rows.append((model, one.found.kind, one.found.into, label, *map(blank_nan, (*cells, estimate))))
+            rows.append((model, one.found.kind, one.found.into, label, *map(_cell, (*cells, estimate))))
     columns = ("model", "counterfactual", "into", "part", "carried", "low", "high", "attribution")
     return Table(columns, rows, f"Every part patched everywhere, with 95 % intervals. {NUMBERING}", _LABELS)
 

@@ -39,6 +39,9 @@ def shares_of(
     columns: Sequence[Floats], clean: Floats, corrupted: Floats, into: Into, rng: np.random.Generator
 ) -> list[Shares]:
     """Return scores as shares; all columns, (text, ...) each, have the same weightings of the texts."""
+    if not len(clean):
+        nothing = [np.full((1, *column.shape[1:]), np.nan) for column in columns]
+        return [Shares(blank[0], blank) for blank in nothing]
     flat = [column.reshape(len(column), -1) for column in columns]
     found = recovered(np.concatenate(flat, axis=1), clean, corrupted, rng)
     sign, offset = (1, 0) if into == "corrupted" else (-1, 1)
