@@ -43,7 +43,7 @@ def test_a_part_that_writes_nothing_costs_nothing_and_the_one_that_writes_does(m
     assert np.abs(lost[:, :, silent]).max() < 1e-5
     for way in ("zero", "mean", "resample"):
         assert lost[:, WAYS.index(way), writer].min() > 1e-3, way
-    assert found.without[:, WAYS.index("zero"), silent, 1] == pytest.approx(found.clean[:, None, 1], abs=1e-7)
+    assert np.abs(found.without[:, :, silent, 1] - found.clean[:, None, None, 1]).max() < 1e-7
 
 
 def test_resampling_everything_gives_the_answer_to_the_other_text(base):
