@@ -26,7 +26,7 @@ class Ablation:
     """
 
     name = "ablation"
-    samples: int = field(default=24, metadata={"help": "Texts to measure on."})
+    samples: int = field(default=16, metadata={"help": "Texts to measure on."})
     pairs: int = field(
         default=8, metadata={"help": "Heads to remove in pairs, those with the largest effects; 0 for none."}
     )

@@ -27,9 +27,9 @@ class Patching:
     """
 
     name = "patching"
-    samples: int = field(default=48, metadata={"help": "Texts to measure the label depth on."})
+    samples: int = field(default=32, metadata={"help": "Texts to measure the label depth on."})
     map_samples: int = field(
-        default=12, metadata={"help": "Texts of the maps by layer, place and part, which take most of the time."}
+        default=8, metadata={"help": "Texts of the maps by layer, place and part, which take most of the time."}
     )
     kind: tuple[str, ...] = field(
         default=("other-text", "one-word", "relabel-two"),
