@@ -33,7 +33,7 @@ class Patching:
     )
     kind: tuple[str, ...] = field(
         default=("other-text", "one-word", "relabel-two"),
-        metadata={"help": "Counterfactual for the maps; repeatable.  [default: other-text, one-word, relabel-two]"},
+        metadata={"help": "Counterfactual for the maps; repeatable."},
     )
 
     def __post_init__(self) -> None:
