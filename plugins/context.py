@@ -177,8 +177,8 @@ class RunContext:
     def pairs(self, kind: str) -> Pairs:
         """Return each batch with its counterfactual of a kind, such as `other-text`; see `alice.text.counterfactuals`.
 
-        Iterate as often as you like: recent pairs are kept. Words that replace others come from the training split, or
-        from the texts themselves where there is none.
+        Iterate as often as you like: every iteration gives the same pairs. Words that replace others come from the
+        training split, or from the texts themselves where there is none.
         """
         from alice.plugins.pairs import Pairs
 

@@ -60,6 +60,17 @@ class Pair:
         """Where the two ciphertexts differ, (batch, pos)."""
         return self.clean.cipher_ids != self.corrupted.cipher_ids
 
+    @property
+    def by_symbol(self) -> bool:
+        """Whether the two runs are compared symbol by symbol, as after relabelling, and not position by position."""
+        return torch.equal(self.reader, self.corrupted.cipher_ids)
+
+    def kept(self) -> "Pair":
+        """Return the pair without the texts that have no counterfactual."""
+        clean, corrupted = self.clean.chosen(self.usable), self.corrupted.chosen(self.usable)
+        reader = corrupted.cipher_ids if self.by_symbol else clean.cipher_ids
+        return Pair(clean, corrupted, self.scored[self.usable], reader, self.usable[self.usable])
+
     def to(self, device: torch.device | str) -> "Pair":
         """Return the pair on another device."""
         return replace(self, **{name: value.to(device) for name, value in vars(self).items()})

@@ -25,9 +25,18 @@ QUICK = {
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
     "relabelling": {"relabellings": 3},
     "borg": {"relabellings": 3},
+    "ablation": {"pairs": 2, "permutations": 50},
+    "patching": {"map_samples": 2, "kind": ("one-word", "relabel-two")},
 }
 """Options that keep an analysis short."""
-FEW_VARIANTS = {"ngram": ("dynamic", "base"), "speed": ("bijective", "base"), "probe": ("base",), "evidence": ("base",)}
+FEW_VARIANTS = {
+    "ngram": ("dynamic", "base"),
+    "speed": ("bijective", "base"),
+    "probe": ("base",),
+    "ablation": ("dynamic", "bijective"),
+    "patching": ("dynamic", "bijective"),
+    "evidence": ("base",),
+}
 """Variants to test a slow analysis with; its own tests cover the others."""
 
 
