@@ -3,12 +3,20 @@
 Unused hooks cost nothing: attention scores and per-head results are computed only if their hook point has a hook.
 """
 
+from collections.abc import Callable
+from typing import Any, Self, cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  (the usual name)
 
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
+
+
+def at_least_fp32(x: Tensor) -> Tensor:
+    """Return x as fp32 if its type is narrower."""
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
 class RMSNorm(nn.Module):
@@ -22,13 +30,13 @@ class RMSNorm(nn.Module):
         self.hook_normalized = Hook()  # (batch, pos, d_model), before the learned scale
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
-        if x.dtype != torch.float32:
-            return self(x.float()).to(x.dtype)
+        """Normalise in fp32 or better, whatever the input type, (..., d_model) -> (..., d_model)."""
+        wide = at_least_fp32(x)
+        w = self.w.to(wide.dtype)
         if not (self.hook_scale.active or self.hook_normalized.active):
-            return F.rms_norm(x, self.shape, self.w, self.eps)
-        scale = self.hook_scale((x.square().mean(-1, keepdim=True) + self.eps).sqrt())
-        return self.hook_normalized(x / scale) * self.w
+            return F.rms_norm(wide, self.shape, w, self.eps).to(x.dtype)
+        scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
+        return (self.hook_normalized(wide / scale) * w).to(x.dtype)
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
@@ -40,22 +48,21 @@ def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
     """Rotate adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
-    if x.dtype != torch.float32:
-        return rotate(x.float(), table).to(x.dtype)
-    pairs = x.unflatten(-1, (-1, 2))
-    turns = table[: x.shape[1]].unsqueeze(-3)  # (pos, ..., 1, d_head / 2, 2)
+    pairs = at_least_fp32(x).unflatten(-1, (-1, 2))
+    turns = table[: x.shape[1]].unsqueeze(-3).to(pairs.dtype)  # (pos, ..., 1, d_head / 2, 2)
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
     else:  # a complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
-    return turned.flatten(-2)
+    return turned.flatten(-2).to(x.dtype)
 
 
 class Attention(nn.Module):
     """Full self-attention with rotary positions and one matmul for queries, keys and values."""
 
     rotary: Tensor
+    """Cosines and sines in fp32, whatever the type of the weights: rounded angles would misplace far positions."""
 
     def __init__(self, config: ModelConfig, n_heads: int) -> None:
         super().__init__()
@@ -88,6 +95,14 @@ class Attention(nn.Module):
         if self.hook_result.active:
             return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
         return self.out(z.flatten(2))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or convert the parameters; the rotary table moves with them but stays in fp32."""
+        table = self.rotary
+        cast(Any, super())._apply(fn, recurse)  # not annotated in torch
+        if self.rotary.dtype != table.dtype:
+            self.rotary = table.to(self.rotary.device)
+        return self
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """Mix the values, all (batch, pos, head, d_head); fused unless scores or pattern have a hook."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,6 +31,8 @@ class Alice(LensSurface, HookedRootModule):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.soft_answers: bool | None = None
+        """Whether `soft` is on where a call does not say it; None for soft in training and hard otherwise."""
         self.alphabet = Alphabet(config.symbols)
         if config.variant == "dynamic":
             self.hypernet = HyperNetwork(config)
@@ -90,24 +93,51 @@ class Alice(LensSurface, HookedRootModule):
         if isinstance(self.head, BijectiveHead):
             self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
-    def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:
+    def forward(
+        self,
+        ids: Tensor | str | Sequence[str],
+        *,
+        soft: bool | None = None,
+        tokens: Tensor | None = None,
+        start_at_layer: int | None = None,
+        stop_at_layer: int | None = None,
+    ) -> Tensor:
         """Decode ciphertexts, (batch, pos) -> scores of plaintext symbols (batch, pos, symbol).
 
         Args:
-            ids: cipher symbols, padded with 0 on the right or anywhere else.
+            ids: cipher symbols, padded with 0 on the right or anywhere else; a text or several; or with
+                `start_at_layer` the residual stream that enters that block, (batch, pos, d_model).
             soft: see `decode`.
+            tokens: with `start_at_layer`, the cipher symbols that the stream belongs to, (batch, pos).
+            start_at_layer: first block to run; negative numbers count from the end.
+            stop_at_layer: block to stop before; the result is then the residual stream that enters it.
 
         """
-        return self.decode(self.resid(ids), ids, soft=soft)
+        start, stop = self._span(start_at_layer, stop_at_layer)
+        if start_at_layer is None:
+            cipher, stream = ids if isinstance(ids, Tensor) else self.to_tokens(ids), None
+        else:
+            cipher, stream = self._stream(ids, tokens)
+        resid = self.resid(cipher, stream=stream, start=start, stop=stop)
+        return resid if stop_at_layer is not None else self.decode(resid, cipher, soft=soft)
 
-    def resid(self, ids: Tensor) -> Tensor:
-        """Return the residual stream after the last block, (batch, pos) -> (batch, pos, d_model)."""
+    def resid(self, ids: Tensor, *, stream: Tensor | None = None, start: int = 0, stop: int | None = None) -> Tensor:
+        """Return the residual stream after the last block, (batch, pos) -> (batch, pos, d_model).
+
+        Args:
+            ids: cipher symbols.
+            stream: the residual stream that enters block `start`; None for the embedding.
+            start: first block to run.
+            stop: block to stop before; None to run them all.
+
+        """
         mask = self._mask(ids)
-        x = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
-        x = self.hook_embed(x)
-        for block in self.blocks:
-            x = block(x, mask)
-        return x
+        if stream is None:
+            stream = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
+            stream = self.hook_embed(stream)
+        for block in islice(self.blocks, start, stop):
+            stream = block(stream, mask)
+        return stream
 
     def decode(self, resid: Tensor, ids: Tensor, *, soft: bool | None = None) -> Tensor:
         """Read a residual stream of any layer as text, (batch, pos, d_model) -> scores (batch, pos, symbol)."""
@@ -121,15 +151,27 @@ class Alice(LensSurface, HookedRootModule):
             resid: residual stream of any layer, (batch, pos, d_model).
             ids: the cipher symbols it belongs to, (batch, pos).
             soft: for the bijective head, whether to return the logs of the relaxed permutation, which can be
-                differentiated, or the permutation itself as zeros and ones. Soft in training, hard otherwise.
+                differentiated, or the permutation itself as zeros and ones. None follows `soft_answers`, and where
+                that is None, too, the answer is soft in training and hard otherwise.
                 The linear head returns logits either way.
 
         """
         if not self.training:  # a norm whose mean square overflows divides by infinity and hides it
             check_scores(torch.linalg.vector_norm(resid, dtype=torch.float32))
+        if soft is None:
+            soft = self.training if self.soft_answers is None else self.soft_answers
         pooled, counts = self.pool(self.ln_final(resid), ids)
-        table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)
+        table: Tensor = self.head(pooled, counts, soft=soft)
         return table
+
+    @contextmanager
+    def soft(self, soft: bool = True) -> Iterator[Self]:
+        """Set `soft_answers` within a `with` block, also for tools that call the model without arguments."""
+        before, self.soft_answers = self.soft_answers, soft
+        try:
+            yield self
+        finally:
+            self.soft_answers = before
 
     def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
         """Return the log-probability of each answer, (batch, symbol, symbol) in fp32; the loss is computed from it.
@@ -142,6 +184,8 @@ class Alice(LensSurface, HookedRootModule):
 
     def _mask(self, ids: Tensor) -> Tensor | None:
         """Return where there is text, (batch, pos), or None if there is no padding; raise if the ids cannot be read."""
+        if torch.compiler.is_compiling():  # values cannot be read on the host, so nothing can be checked
+            return ids != PAD
         if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():
             raise AliceError(
                 f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are not a batch; give integers, (batch, pos)"
@@ -161,6 +205,29 @@ class Alice(LensSurface, HookedRootModule):
         if not mask.any(1).all():
             raise AliceError("a text in the batch is empty (all padding); leave it out")
         return mask
+
+    def _span(self, start: int | None, stop: int | None) -> tuple[int, int | None]:
+        """Return the first block to run and the one to stop before, both from 0; raise if there are none such."""
+        n_layers = self.config.n_layers
+        found = {}
+        for name, layer in (("start_at_layer", start), ("stop_at_layer", stop)):
+            if layer is not None and not -n_layers <= layer <= n_layers:
+                raise AliceError(f"{name}={layer} is not a layer of this model; give {-n_layers} to {n_layers}")
+            found[name] = layer + n_layers if layer is not None and layer < 0 else layer
+        first, last = found["start_at_layer"] or 0, found["stop_at_layer"]
+        if last is not None and first > last:
+            raise AliceError(f"start_at_layer={start} is after stop_at_layer={stop}; swap them")
+        return first, last
+
+    def _stream(self, resid: Tensor | str | Sequence[str], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the cipher symbols and the residual stream that `start_at_layer` continues from."""
+        if tokens is None:
+            raise AliceError("start_at_layer continues a residual stream; give its cipher symbols as tokens=")
+        width = self.config.d_model
+        if not isinstance(resid, Tensor) or resid.shape != (*tokens.shape, width):
+            shape = tuple(resid.shape) if isinstance(resid, Tensor) else type(resid).__name__
+            raise AliceError(f"start_at_layer needs a residual stream of shape {(*tokens.shape, width)}, not {shape}")
+        return tokens, resid
 
     def match_hooks(self, *patterns: str) -> list[str]:
         """Return the hook names that match any of the patterns (`blocks.*.hook_resid_post`), in model order."""
