@@ -1,6 +1,10 @@
-"""Means over texts with standard errors: the Bayesian bootstrap of means and of ratios of sums. Pure numpy."""
+"""Means over texts with standard errors: the Bayesian bootstrap of means, of their differences, and of ratios of sums.
+
+Pure numpy.
+"""
 
 import math
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,14 +51,67 @@ def blank_nan(value: float) -> float | None:
 
 
 def bayesian_bootstrap(values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> Estimate:
-    """Return the mean and its standard deviation over random weightings of the texts (Rubin 1981).
+    """Return the mean and its standard deviation over random weightings of the texts (Rubin 1981), (texts,).
 
     A single text has only one weighting, so it has a mean but no error.
     """
-    if len(values) < 2:
-        return Estimate(float(values[0]) if len(values) else math.nan, math.nan, len(values))
-    weights = rng.dirichlet(np.ones(len(values)), size=draws)  # (draws, texts)
-    return Estimate(float(values.mean()), float((weights @ values).std(ddof=1)), len(values))
+    return PairedBootstrap(np.asarray(values, np.float64)[:, None], rng, draws=draws).estimates[0]
+
+
+class PairedBootstrap:
+    """Means of several columns over the same texts, with one set of random weightings for all columns.
+
+    Two things measured on the same texts, such as two layers or two models, vary together from text to text. Because
+    every weighting is applied to all columns alike, the error of a difference is that of a paired comparison.
+
+        found = PairedBootstrap(errors, ctx.rng)    # (texts, columns)
+        found.mean, found.error, found.interval()   # of each column
+        found.difference(0, 3).interval()           # of column 0 minus column 3
+    """
+
+    def __init__(self, values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> None:
+        """Draw the weightings of values, (texts, columns).
+
+        A text whose value is NaN does not contribute to that column.
+        """
+        values = np.asarray(values, np.float64)
+        present = ~np.isnan(values)
+        self.count: Ints = present.sum(0)
+        """Number of texts that contribute to each column, (columns,)."""
+        filled = np.where(present, values, 0.0)
+        self.mean: Floats = ratio(filled.sum(0), self.count)
+        """Mean of each column, (columns,); NaN without texts."""
+        weights = rng.dirichlet(np.ones(len(values)), size=draws) if len(values) > 1 else np.ones((draws, len(values)))
+        whole = np.ones((draws, 1)) if present.all() else weights @ present
+        self.draws: Floats = ratio(weights @ filled, np.broadcast_to(whole, (draws, values.shape[1])))
+        """Mean of each column for each weighting, (draws, columns)."""
+
+    @property
+    def error(self) -> Floats:
+        """Standard error of each column, (columns,); NaN for fewer than two texts."""
+        return np.where(self.count > 1, self.draws.std(0, ddof=1), np.nan)
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """Mean, error and number of texts of each column."""
+        return [
+            Estimate(float(mean), float(error), int(count))
+            for mean, error, count in zip(self.mean, self.error, self.count, strict=True)
+        ]
+
+    def interval(self, level: float = 0.95) -> Floats:
+        """Return the lower and upper end that enclose a share `level` of the weightings, (columns, 2)."""
+        ends = np.percentile(self.draws, [50 * (1 - level), 50 * (1 + level)], axis=0).T
+        return np.where(self.count[:, None] > 1, ends, np.nan)
+
+    def difference(self, first: int | Ints, second: int | Ints) -> "PairedBootstrap":
+        """Return columns `first` minus columns `second` as new columns, with the errors of a paired comparison."""
+        first, second = np.broadcast_arrays(np.atleast_1d(first), np.atleast_1d(second))
+        found = copy(self)
+        found.mean = self.mean[first] - self.mean[second]
+        found.draws = self.draws[:, first] - self.draws[:, second]
+        found.count = np.minimum(self.count[first], self.count[second])
+        return found
 
 
 def spread(values: Floats) -> Spread:

@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 
 from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line, lewand
-from alice.statistics import Floats
+from alice.statistics import Floats, PairedBootstrap
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 Side = Literal["above", "below"]
@@ -147,9 +147,8 @@ def _exact(cases: int, texts: int) -> tuple[float, float]:
 
 def error_falls(errors: Floats, rng: np.random.Generator) -> Verdict:
     """Test that every layer lowers the mean error, (text, layer): whether the smallest drop is above zero."""
-    drops = -np.diff(errors, axis=1)  # (text, layer)
-    weights = rng.dirichlet(np.ones(len(drops)), size=DRAWS)  # (draw, text)
-    return judge_smallest(drops.mean(0), weights @ drops, texts=len(drops))
+    drops = PairedBootstrap(-np.diff(errors, axis=1), rng, draws=DRAWS)  # (text, layer)
+    return judge_smallest(drops.mean, drops.draws, texts=len(errors))
 
 
 def early_layer(layers: int) -> int:

@@ -10,7 +10,7 @@ from alice.plugins.builtin.attention.statistics import SHARES, STATISTICS
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, slider
 from alice.reports.figures.maps import character_map, tiled_maps
-from alice.statistics import Estimate, bayesian_bootstrap
+from alice.statistics import Estimate, PairedBootstrap
 
 FARTHEST = 4.0
 """Ends of the colour scale, in powers of two: 16 times uniform attention, and a sixteenth of it."""
@@ -42,10 +42,8 @@ Estimates = dict[int, list[Estimate]]
 def report(heads: Measured, maps: TextMaps, chosen: Sequence[int] | None, *, rng: np.random.Generator) -> Result:
     """Build the result; maps are drawn of the chosen heads, or of one head of each kind."""
     drawn = [kind.representative for kind in heads.kinds] if chosen is None else list(chosen)
-    estimates = {
-        head: [bayesian_bootstrap(values.astype(np.float64), rng) for values in heads.values[:, head].T]
-        for head in heads.kind_of
-    }
+    found = PairedBootstrap(heads.values.reshape(len(heads.values), -1).astype(np.float64), rng).estimates
+    estimates = {head: found[head * len(STATISTICS) : (head + 1) * len(STATISTICS)] for head in heads.kind_of}
     flat = maps.patterns.reshape(-1, *maps.patterns.shape[2:])  # (head, query, key)
     figures = {
         "heads": _heads_figure(heads, estimates),

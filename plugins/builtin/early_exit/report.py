@@ -12,7 +12,7 @@ from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.solving import NO_SYMBOL
-from alice.statistics import Floats, Ints, bayesian_bootstrap, blank_nan
+from alice.statistics import Floats, Ints, PairedBootstrap, blank_nan
 from alice.text import LETTERS
 
 CAVEATS = (
@@ -55,8 +55,8 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
 
 def _error_rates(errors: Floats, rng: np.random.Generator) -> Floats:
     """Return the mean error in percent after each layer, and its standard error, (2, layer)."""
-    estimates = [bayesian_bootstrap(of_layer, rng) for of_layer in errors.T]
-    return 100 * np.array([[found.mean for found in estimates], [found.error for found in estimates]])
+    found = PairedBootstrap(errors, rng)
+    return 100 * np.array([found.mean, found.error])
 
 
 def _summary(texts: int, rates: Mapping[str, Floats]) -> str:

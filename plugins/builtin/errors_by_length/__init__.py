@@ -37,7 +37,7 @@ class ErrorsByLength:
 
     def run(self, ctx: "RunContext") -> "Result":
         """Score every text with each model, and the first ones with the other solvers."""
-        from alice.plugins.builtin.errors_by_length.measure import compare, score_models
+        from alice.plugins.builtin.errors_by_length.measure import compare, model_differences, score_models
         from alice.plugins.builtin.errors_by_length.report import report
         from alice.plugins.solvers import check_solver, solvers_of
 
@@ -48,7 +48,7 @@ class ErrorsByLength:
         compared = None
         if self.solver and self.solver_texts:
             compared = compare(texts.sample(self.solver_texts), models, self.solver)
-        return report(models, compared)
+        return report(models, compared, model_differences(texts, models))
 
 
 @hookimpl

@@ -8,7 +8,10 @@ import numpy as np
 from alice.plugins.builtin.solver_scores import ciphertexts, run_solvers, solver_names, why_not
 from alice.plugins.context import RunContext
 from alice.solving import ErrorTable, Scores, score
-from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
+from alice.statistics import Estimate, Floats, Ints, PairedBootstrap, bayesian_bootstrap
+
+DRAWS = 1000
+"""Weightings of the texts for the interval of a difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,22 @@ class ModelErrors:
         return count_errors(self.scores)
 
 
+@dataclass(frozen=True)
+class Difference:
+    """How much the error rate of a model or solver differs from that of another on the same texts."""
+
+    model: str
+    """Name of the model or solver."""
+    other: str
+    """What it is compared with."""
+    length: str
+    """Part of the texts."""
+    found: Estimate
+    """Its symbol error rate minus the other's in percentage points, with the error of a paired comparison."""
+    interval: tuple[float, float]
+    """95 % interval of the difference."""
+
+
 @dataclass(frozen=True, eq=False)
 class SameTexts:
     """Scores of models and solvers on the first texts."""
@@ -48,6 +67,8 @@ class SameTexts:
     """Why models or solvers were left out, a sentence each."""
     errors: dict[str, Floats]
     """Symbol error rate of each solver as a fraction, (texts,)."""
+    differences: tuple["Difference", ...] = ()
+    """Each of them against the first model, on these texts."""
 
     @property
     def tables(self) -> dict[str, ErrorTable]:
@@ -57,8 +78,9 @@ class SameTexts:
 
 def score_models(ctx: RunContext) -> list[ModelErrors]:
     """Score each model of a context over its texts."""
-    rng, found = ctx.rng, []
+    found = []
     for one in ctx.each:
+        rng = ctx.rng  # the same weights of the texts for each model
         scores = score(one.model, ctx.progress(one.batches, f"Reading with {one.checkpoint}"))
         parts = {name: part for name, part in scores.parts().items() if part.any()}
         solved = {
@@ -73,6 +95,25 @@ def count_errors(scores: Scores) -> Ints:
     return np.rint(scores.errors * scores.lengths).astype(np.int64)
 
 
+def model_differences(ctx: RunContext, models: Sequence[ModelErrors]) -> tuple[Difference, ...]:
+    """Compare each further model with the first on the texts that both read."""
+    same = [found for one, found in zip(ctx.each, models, strict=True) if why_not(one, ctx) is None]
+    return _differences({found.model: found.scores.errors for found in same}, same[0].scores, ctx.rng)
+
+
+def _differences(errors: dict[str, Floats], scores: Scores, rng: np.random.Generator) -> tuple[Difference, ...]:
+    """Compare columns of errors with the first, for every part of the texts."""
+    names, values = list(errors), 100 * np.column_stack(list(errors.values()))  # (texts, columns)
+    found = []
+    for part, chosen in scores.parts().items():
+        if len(names) < 2 or chosen.sum() < 2:
+            continue
+        against_first = PairedBootstrap(values[chosen], rng, draws=DRAWS).difference(np.arange(1, len(names)), 0)
+        rows = zip(names[1:], against_first.estimates, against_first.interval().tolist(), strict=True)
+        found += [Difference(name, names[0], part, one, (low, high)) for name, one, (low, high) in rows]
+    return tuple(found)
+
+
 def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]) -> SameTexts:
     """Run solvers over the texts of a context; `models` have scores for these texts and possibly more."""
     texts = ciphertexts(ctx)
@@ -85,6 +126,8 @@ def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]
     solved, failed = run_solvers(ctx, texts, dict.fromkeys(names))
     unread = [reason for one in ctx.each if (reason := why_not(one, ctx))] if solved else []
     shown = solver_names([one.solver for one in solved], tables)
+    errors = {found.model: found.scores.errors[: len(texts)] for found in models if found.model in tables}
+    errors |= {shown[one.solver]: one.errors for one in solved}
     return SameTexts(
         len(texts),
         tables,
@@ -92,4 +135,5 @@ def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]
         {shown[one.solver]: one.learned for one in solved},
         (*unread, *failed),
         {shown[one.solver]: one.errors for one in solved},
+        _differences(errors, Scores(lengths, next(iter(errors.values()))), ctx.rng),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from alice.metrics import SHORT, bin_names
 from alice.plugins import paper
-from alice.plugins.builtin.errors_by_length.measure import ModelErrors, SameTexts
+from alice.plugins.builtin.errors_by_length.measure import Difference, ModelErrors, SameTexts
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars, stacked_shares
 from alice.solving import ErrorTable
@@ -29,14 +29,17 @@ CAVEATS = (
 )
 
 
-def report(models: Sequence[ModelErrors], compared: SameTexts | None) -> Result:
+def report(models: Sequence[ModelErrors], compared: SameTexts | None, differences: Sequence[Difference] = ()) -> Result:
     """Return the scores as a result, with the comparison if any solver succeeded."""
     same = compared if compared is not None and compared.solvers else None
     figures = {"means": _mean_figure(models)}
     tables = {"short-and-long": _short_and_long_table(models, same), "by-length": _length_table(models)}
     arrays: dict[str, Any] = {}
     summary, metrics = " ".join(map(_summary, models)), _metrics(models)
+    if differences:
+        tables["differences"] = _difference_table(differences, "all texts")
     if same is not None:
+        tables["differences-same-texts"] = _difference_table(same.differences, _texts(same.texts))
         summary, metrics = f"{summary}\n\n{_comparison_summary(same)}", metrics + _comparison_metrics(same)
         tables["same-texts"] = _comparison_table(same)
         figures["same-texts"] = _comparison_figure(same)
@@ -250,3 +253,15 @@ def _comparison_table(same: SameTexts) -> Table:
     caption = f"Mean symbol error rate of every model and solver on {_texts(same.texts)}, by length."
     labels = {"model": "model or solver", "length": "characters", "ser": "mean SER, %"}
     return Table(("model", "kind", "length", "texts", "ser", "ser_error"), rows, caption, labels)
+
+
+def _difference_table(differences: Sequence[Difference], texts: str) -> Table:
+    rows = [(one.model, one.other, one.length, one.found.count, *one.found.cells, *one.interval) for one in differences]
+    caption = (
+        f"Difference of the mean symbol error rates on {texts}, in percentage points: model minus other, with its "
+        "standard error and 95 % interval. Both read the same texts, so the comparison is paired: every weighting of "
+        "the bootstrap applies to both."
+    )
+    columns = ("model", "other", "length", "texts", "difference", "difference_error", "low", "high")
+    labels = {"model": "model or solver", "length": "characters", "difference": "difference, points"}
+    return Table(columns, rows, caption, labels | {"low": "2.5th", "high": "97.5th"})

@@ -12,7 +12,7 @@ from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.maps import Marks, key_matrix
 from alice.solving import NO_SYMBOL
-from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap, blank_nan
+from alice.statistics import Estimate, Ints, PairedBootstrap, blank_nan
 from alice.text import LETTERS
 
 MOST = 20
@@ -93,11 +93,9 @@ def _estimates(found: Measured, rng: np.random.Generator) -> dict[str, dict[str,
     """Estimate every measure for each of the paper's length bins, and for all texts."""
     keys, bins = found.keys, length_bin(found.keys.lengths)
     parts = {name: bins == number for number, name in enumerate(bin_names())} | {ALL: bins >= 0}
-    values: list[Floats] = [
-        100 * share.astype(np.float64) for share in (keys.accuracy, keys.accuracy == 1, ~keys.one_to_one)
-    ]
+    values = 100.0 * np.column_stack([keys.accuracy, keys.accuracy == 1, ~keys.one_to_one])  # (texts, measures)
     return {
-        name: {measure: bayesian_bootstrap(value[part], rng) for measure, value in zip(MEASURES, values, strict=True)}
+        name: dict(zip(MEASURES, PairedBootstrap(values[part], rng).estimates, strict=True))
         for name, part in parts.items()
     }
 

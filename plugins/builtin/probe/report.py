@@ -9,7 +9,7 @@ from alice.plugins.builtin.probe.measure import Reading, Readings
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.reports.figures.panels import Panel, line_panels
-from alice.statistics import Estimate, Floats, bayesian_bootstrap
+from alice.statistics import Estimate, Floats, PairedBootstrap
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}
 PANELS = 2
@@ -57,11 +57,11 @@ class _Estimates:
         self.target, self.kind = reading.task.name, reading.kind
         self.name = f"{KIND_NAMES[reading.kind]} probe"
         self.title = f"{reading.task.title} ({KIND_NAMES[reading.kind]})"
-        self.accuracy = _estimates(reading.letters, rng)
-        self.characters = _estimates(reading.characters, rng)
-        self.control = _estimates(reading.control, rng)
-        self.selectivity = _estimates(reading.letters - reading.control, rng)
-        self.untrained = _estimates(reading.untrained, rng)
+        letters, control = reading.letters, reading.control
+        shares = (letters, reading.characters, control, letters - control, reading.untrained)
+        found, layers = _estimates(np.concatenate(shares), rng), len(letters)
+        of_each = (found[start : start + layers] for start in range(0, len(found), layers))
+        self.accuracy, self.characters, self.control, self.selectivity, self.untrained = of_each
         self.majority = float(np.nanmean(reading.majority))
 
     @property
@@ -71,8 +71,8 @@ class _Estimates:
 
 
 def _estimates(shares: Any, rng: np.random.Generator) -> list[Estimate]:
-    """Estimate the mean of each layer, (layer, text), over the texts that have a label."""
-    return [bayesian_bootstrap(row[~np.isnan(row)].astype(np.float64), rng) for row in shares]
+    """Estimate the mean of each row, (row, text), over the texts that have a label."""
+    return PairedBootstrap(shares.T, rng).estimates
 
 
 def _means(estimates: list[Estimate]) -> Floats:

@@ -10,7 +10,7 @@ from alice.plugins.builtin.relabelling.measure import Changes, Example
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.solving import NO_SYMBOL, Readings
-from alice.statistics import Estimate, Floats, Ints, bayesian_bootstrap
+from alice.statistics import Estimate, Floats, Ints, PairedBootstrap
 
 ALL = "all"
 MOST = 10
@@ -75,8 +75,9 @@ def _by_length(found: Changes, rng: np.random.Generator) -> dict[str, Part]:
     }
     if found.errors is not None and found.vote_errors is not None:
         columns |= {"error": found.errors.mean(1), "spread": found.errors.std(1, ddof=1), "vote": found.vote_errors}
+    values = 100 * np.column_stack(list(columns.values()))  # (texts, columns)
     return {
-        name: {column: bayesian_bootstrap(100 * values[part], rng) for column, values in columns.items()}
+        name: dict(zip(columns, PairedBootstrap(values[part], rng).estimates, strict=True))
         for name, part in parts.items()
         if part.any()
     }

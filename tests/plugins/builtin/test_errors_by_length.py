@@ -136,6 +136,16 @@ def test_a_model_with_another_alphabet_is_left_out_of_the_comparison(broken):
     assert said == ("same-texts" in result.tables) == (not broken)
 
 
+def test_models_are_compared_with_the_first_on_the_same_texts(monkeypatch):
+    leave_letters_alone(monkeypatch)
+    ctx = RunContext.open(reader(B="A"), reader(), data=TEXTS, split="all")
+    table = ErrorsByLength(solver=()).run(ctx).tables["differences"]
+    (short,) = table.records(length="<128")
+    assert (short["texts"], short["difference"]) == (3, pytest.approx(-SHORT))
+    assert -37.5 <= short["low"] < -SHORT < short["high"] <= 0
+    assert not table.records(length=">=128"), "a single text says nothing about the error"
+
+
 def test_without_solvers_the_report_has_only_the_models(result):
     # The context contains all texts, so none are left for the beam search to learn from.
     assert "beam is left out: no text of the training split is left" in result.caveats[0]
