@@ -48,6 +48,10 @@ class Batch:
         """Return the batch on another device."""
         return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
 
+    def chosen(self, rows: Tensor) -> Self:
+        """Return some rows, by number or as a mask, (batch,)."""
+        return replace(self, **{name: value[rows] for name, value in vars(self).items()})
+
     def share(self, rank: int, world: int) -> Self:
         """Return the rows that process `rank` of `world` computes: every world-th, so that shares are similar."""
         return replace(self, **{name: value[rank::world] for name, value in vars(self).items()})

@@ -60,6 +60,11 @@ class Pair:
         """Where the two ciphertexts differ, (batch, pos)."""
         return self.clean.cipher_ids != self.corrupted.cipher_ids
 
+    def chosen(self, rows: Tensor) -> "Pair":
+        """Return some of the texts, by number or as a mask, (batch,)."""
+        parts = {name: value.chosen(rows) if isinstance(value, Batch) else value[rows] for name, value in vars(self).items()}
+        return replace(self, **parts)
+
     def to(self, device: torch.device | str) -> "Pair":
         """Return the pair on another device."""
         return replace(self, **{name: value.to(device) for name, value in vars(self).items()})

@@ -71,6 +71,10 @@ class Graph:
         earlier = 1 + reader.part.block * (self.n_heads + 1)
         return earlier if reader.part.head is not None else earlier + self.n_heads
 
+    def block(self, reader: Reader) -> int:
+        """Return the block of a reader; for the output, the number of blocks."""
+        return self.n_layers if reader.part is None else reader.part.block
+
     def labels(self, edges: Sequence[int] | Ints) -> list[str]:
         """Return the names of edges, such as `L0H1 → L3H2 q`."""
         return [f"{self.writers[writer]} → {self.readers[reader].label}" for writer, reader in self.edges[edges]]

@@ -150,8 +150,7 @@ def _edges(contrast: Contrast, gradients: Gradients) -> Tensor:
     columns = []
     for reader in graph.readers:
         before = changes[: graph.before(reader)]
-        block = graph.n_layers if reader.part is None else reader.part.block
-        gradient = gradients.get((block, reader.input))
+        gradient = gradients.get((graph.block(reader), reader.input))
         if gradient is None:
             columns.append(changes.new_zeros(changes.shape[1], len(before)))
             continue
