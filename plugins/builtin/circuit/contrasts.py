@@ -17,6 +17,7 @@ class Contrasts:
     def __init__(self, ctx: RunContext, *, counterfactual: str, replacement: str, testing: bool) -> None:
         """Split the texts of a context by their number; the means of `mean` are always those of the first half."""
         self.ctx, self.replacement, self.testing = ctx, replacement, testing
+        self.options = {"counterfactual": counterfactual, "replacement": replacement}
         self.graph = Graph(ctx.model.config)
         self._pairs = ctx.pairs(counterfactual)
         texts = len(ctx.plaintexts)

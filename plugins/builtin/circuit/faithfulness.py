@@ -20,13 +20,6 @@ def sizes(edges: int) -> Ints:
     return np.maximum(1, np.rint(np.array(PERCENTS) / 100 * edges)).astype(np.int64)
 
 
-def best(order: Ints, count: int) -> Chosen:
-    """Return the first `count` edges of a ranking as a circuit, (edge,)."""
-    chosen = np.zeros(len(order), dtype=np.bool_)
-    chosen[order[:count]] = True
-    return chosen
-
-
 def areas(f: Floats) -> tuple[Floats, Floats]:
     """Return CPR and CMD of curves f, (..., size): the areas under f and under |1 - f| over the share of the edges.
 
