@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from alice.front_door import solve as solve
     from alice.model import Alice as Alice
     from alice.plugins import RunContext as RunContext
+    from alice.reports import Card as Card
     from alice.reports import Figure as Figure
+    from alice.reports import HeatText as HeatText
     from alice.reports import Metric as Metric
     from alice.reports import Report as Report
     from alice.reports import Result as Result
+    from alice.reports import Section as Section
     from alice.reports import Table as Table
     from alice.text import Key as Key
 
@@ -33,7 +36,7 @@ _NAMES = {
     "front_door": ("analyses", "load", "run", "solve"),
     "model": ("Alice",),
     "plugins": ("RunContext",),
-    "reports": ("Figure", "Metric", "Report", "Result", "Table"),
+    "reports": ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table"),
     "text": ("Key",),
 }
 __getattr__ = lazy_exports(__name__, _NAMES)

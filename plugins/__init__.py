@@ -11,22 +11,28 @@ from alice.plugins.hookspecs import API_VERSION as API_VERSION
 from alice.plugins.hookspecs import hookimpl as hookimpl
 
 if TYPE_CHECKING:
+    from alice.reports import Card as Card
     from alice.reports import Figure as Figure
+    from alice.reports import HeatText as HeatText
     from alice.reports import Metric as Metric
     from alice.reports import Report as Report
     from alice.reports import Result as Result
+    from alice.reports import Section as Section
     from alice.reports import Table as Table
     from alice.reports import model_key as model_key
 
-_RESULT = ("Figure", "Metric", "Report", "Result", "Table", "model_key")
+_RESULT = ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table", "model_key")
 __all__ = [
     "API_VERSION",
     "Analysis",
+    "Card",
     "Figure",
+    "HeatText",
     "Metric",
     "Report",
     "Result",
     "RunContext",
+    "Section",
     "Table",
     "hookimpl",
     "model_key",

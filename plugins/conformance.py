@@ -52,7 +52,8 @@ FEW, MANY = 80, 240
 """Numbers of texts for which memory is compared: two full batches, and six."""
 BYTES_PER_TEXT = 2048
 """What an analysis may keep of each text: a few numbers, but neither activations nor logits."""
-TEXTS = 24
+TEXTS, TRAINING_TEXTS = 24, 48
+"""Numbers of texts to analyse and to learn from."""
 
 
 def tiny_model(variant: str = "base", **changes: Any) -> Alice:
@@ -62,16 +63,17 @@ def tiny_model(variant: str = "base", **changes: Any) -> Alice:
         return Alice(ModelConfig(**TINY | {"variant": variant} | changes)).eval()
 
 
-def tiny_texts(count: int, *, one_length: bool = False) -> list[str]:
+def tiny_texts(count: int, *, one_length: bool = False, seed: int = 0) -> list[str]:
     """Return common words in random order, 20 to 100 characters per text, or always 100."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     lengths = np.full(count, LONG_TEXT) if one_length else rng.integers(20, LONG_TEXT + 1, count)
     return [" ".join(rng.choice(WORDS, LONG_TEXT // 2))[: length - 1] + "." for length in lengths]
 
 
-def tiny_context(*models: Alice, texts: int) -> RunContext:
-    """Return a context over models and random texts."""
-    return RunContext.open(*models, data=tiny_texts(texts), split="all")
+def tiny_context(*models: Alice, texts: int, one_length: bool = False) -> RunContext:
+    """Return a context over models and random texts, with further texts to learn from."""
+    data = [*tiny_texts(texts, one_length=one_length), *tiny_texts(TRAINING_TEXTS, one_length=one_length, seed=1)]
+    return RunContext.open(*models, data=data, split="all", samples=texts)
 
 
 def check(cls: type, variants: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -186,7 +188,7 @@ class _WatchedBatches(SampleBatches):
 
 def _peak(analysis: Analysis, model: Alice, count: int) -> tuple[int, int]:
     """Return the peak of the bytes held at a last batch (tensors, Python and numpy) and the number of texts read."""
-    plain = RunContext.open(model, data=tiny_texts(count, one_length=True), split="all")
+    plain = tiny_context(model, texts=count, one_length=True)
     ctx = WatchedContext(plain.seed, plain.named_model, plain.texts)
     with _tracing():
         analysis.run(ctx)

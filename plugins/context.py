@@ -147,6 +147,16 @@ class RunContext:
         others = tuple(other.joined(length) for other in self.others)
         return replace(self, texts=self._texts.joined(length), others=others)
 
+    def training(self, count: int) -> RunContext:
+        """Return a context over the first `count` texts of the training split of the same source, to learn from.
+
+        It has batches, activations and a store like any other, and its texts have keys of their own. Texts of this
+        context are left out, as by `training_texts`; what is read appears in the provenance. There may be fewer than
+        `count` texts; none at all is an error when they are read.
+        """
+        others = tuple(other.training(count) for other in self.others)
+        return replace(self, texts=self._texts.training(count), others=others)
+
     def training_texts(self, count: int) -> list[str]:
         """Return the first `count` plaintexts of the training split of the same source, to learn from.
 
@@ -175,17 +185,26 @@ class RunContext:
 
         return Pairs(self, kind)
 
-    def activations(self, *patterns: str) -> Activations:
+    def activations(self, *patterns: str, grad: bool = False) -> Activations:
         """Return pairs `(batch, cache)` for hooks by name or pattern, such as `blocks.*.hook_resid_post`.
 
         The model reads one batch at a time as you iterate; nothing is kept. Hooks are removed after each batch.
+
+        Args:
+            patterns: names of hooks; `*` matches anything.
+            grad: whether the tensors stay in the graph of the forward pass, so that `torch.autograd.grad` can
+                differentiate with respect to them. Otherwise they are ordinary tensors without gradients.
+
         """
         from alice.model import Activations
 
-        return Activations(self.model, self.batches, *patterns)
+        return Activations(self.model, self.batches, *patterns, grad=grad)
 
     def store(self, *patterns: str) -> StoredActivations:
-        """Return the same pairs as `activations`, stored on disk for repeated use, also by other analyses."""
+        """Return the same pairs as `activations`, stored on disk for repeated use, also by other analyses.
+
+        Stored tensors have no gradients; they may be used in training.
+        """
         from alice.plugins.store import StoredActivations
 
         source = self.activations(*patterns)

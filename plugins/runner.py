@@ -93,7 +93,7 @@ def _as_one_line(analysis: Analysis) -> Iterator[None]:
 
 @contextmanager
 def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
-    """Remove the hooks that an analysis leaves behind, restore eval mode, and raise if it changed weights.
+    """Remove hooks and gradients that an analysis leaves behind, restore eval mode, and raise if it changed weights.
 
     A changed model is loaded again for the next analysis; one that did not come from a checkpoint is refused there.
     """
@@ -107,6 +107,7 @@ def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
     finally:
         for named in models:
             remove_hooks(named.model)
+            named.model.zero_grad(set_to_none=True)
             named.model.eval()
     if changed := [named.name for named in models if not named.is_unchanged()]:
         raise AliceError(

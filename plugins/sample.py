@@ -13,7 +13,7 @@ from weakref import finalize
 
 from alice.errors import AliceError, one_line
 from alice.text import Alphabet, Batch, Batches, BatchLimit, EncodedTexts, Split, letters_of, open_corpus, text_keys
-from alice.text.batches import KEY_STREAM
+from alice.text.batches import KEY_STREAM, TRAINING_STREAM
 from alice.text.cleaning import LONGEST
 from alice.text.split import select
 
@@ -68,6 +68,8 @@ class Sample:
     """Seed of the keys."""
     count: int | None = None
     """How many texts; all if None."""
+    stream: int = KEY_STREAM
+    """Stream of the keys: texts to learn from have keys of their own."""
     _used: list[int] = field(default_factory=lambda: [0], repr=False)
     """Largest number of texts that this sample or one derived from it has read; the list is shared by all of them."""
     _trained: list[int] = field(default_factory=lambda: [0], repr=False)
@@ -109,6 +111,24 @@ class Sample:
         self._trained[0] = max(self._trained[0], read)
         return found[:count]
 
+    def training(self, count: int) -> Sample:
+        """Return a sample of the texts that `training_texts` gives, under keys of their own; it is read on first use.
+
+        What it reads is recorded in the provenance of this sample.
+        """
+        if count < 1:
+            raise AliceError(f"a sample of {count} training texts is empty; ask for 1 or more")
+
+        def texts() -> list[str]:
+            if not (found := self.training_texts(count)):
+                raise AliceError(
+                    f"{self.pool.source} has no training texts besides those that are analysed; use a larger corpus"
+                )
+            return found
+
+        pool = TextPool(self.pool.source, texts, lambda: ())
+        return replace(self, pool=pool, split="train", count=None, stream=TRAINING_STREAM).unread()
+
     def joined(self, length: int) -> Sample:
         """Return the texts joined by spaces and cut into pieces of one length; an incomplete last piece is dropped.
 
@@ -123,7 +143,9 @@ class Sample:
 
     def batches(self, device: torch.device) -> SampleBatches:
         """Return the batches of this sample on a device."""
-        batches = Batches(self.encoded, self.alphabet, limit=LIMIT, keys=text_keys(len(self.encoded), self.seed))
+        batches = Batches(
+            self.encoded, self.alphabet, limit=LIMIT, keys=text_keys(len(self.encoded), self.seed, stream=self.stream)
+        )
         return SampleBatches(batches, device)
 
     @cached_property
@@ -146,7 +168,7 @@ class Sample:
         return read | {"training_texts": trained, "training_sha256": self._hash(self.pool.training.first(trained))}
 
     def _hash(self, texts: list[str]) -> str:
-        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, KEY_STREAM)).encode())
+        digest = sha256(repr((self.alphabet.symbols, self.seed, LIMIT, self.stream)).encode())
         for text in texts:
             digest.update(text.encode() + b"\n")
         return digest.hexdigest()

@@ -70,7 +70,7 @@ _UNREADABLE = (SafetensorError, OSError, KeyError, ValueError)
 
 
 class StoredActivations:
-    """Pairs `(batch, cache)` like `Activations`, kept in a folder; `stored[i]` is the pair of batch i."""
+    """Pairs `(batch, cache)` like `Activations`, with the same attributes, kept in a folder."""
 
     def __init__(self, named: NamedModel, texts: Sample, *, source: Activations, batches: SampleBatches) -> None:
         """Open the store of a model and its texts.
@@ -83,6 +83,7 @@ class StoredActivations:
 
         """
         self.named, self.source, self.batches = named, source, batches
+        self.model, self.names, self.grad = source.model, source.names, False
         self._about = {
             "format": FORMAT,
             "version": VERSION,

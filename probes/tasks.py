@@ -102,7 +102,7 @@ def control(task: Task, counts: NDArray[np.int64], alphabet: Alphabet, rng: np.r
 def _letter_numbers(ids: Tensor, alphabet: Alphabet) -> Tensor:
     """Return 0 to 25 for A to Z, and -1 otherwise."""
     table = torch.full((alphabet.size,), -1, dtype=torch.int64)
-    table[torch.from_numpy(alphabet.letter_ids.astype(np.int64))] = torch.arange(len(alphabet.letter_ids))
+    table[torch.from_numpy(alphabet.letter_ids)] = torch.arange(len(alphabet.letter_ids))
     return table.to(ids.device)[ids]
 
 

@@ -17,12 +17,15 @@ from alice.files import atomic_write, read_json
 from alice.reports import encoding
 from alice.reports.checks import Array
 from alice.reports.names import listed
-from alice.reports.result import Figure, Metric, Result, Table
+from alice.reports.parts import KINDS, Card, Figure, HeatText, Metric, Section, Table
+from alice.reports.result import Result
 
 RESULT = "result.json"
 ARRAYS = "arrays.npz"
 FORMAT = "alice-interp result"
-VERSION = 2
+VERSION = 3
+READABLE = (2, VERSION)
+"""Versions that can be read; version 2 had no sections, texts with heat, cards and titles."""
 VOLATILE = ("time", "machine", "duration")
 """Entries of the provenance that differ between two reports of the same analysis with the same inputs."""
 
@@ -70,6 +73,21 @@ class Report:
     def arrays(self) -> Mapping[str, Array]:
         """Arrays by name."""
         return self.result.arrays
+
+    @property
+    def texts(self) -> Mapping[str, HeatText]:
+        """Texts with heat by name."""
+        return self.result.texts
+
+    @property
+    def cards(self) -> Mapping[str, Card]:
+        """Cards by name."""
+        return self.result.cards
+
+    @property
+    def sections(self) -> Sequence[Section]:
+        """Parts of the report under headings."""
+        return self.result.sections
 
     @property
     def analysis(self) -> str:
@@ -199,7 +217,7 @@ def _parse(path: Path) -> dict[str, Any]:
     version = document.get("version")
     if version == 1:
         raise AliceError(f"{path} has the old format version 1, which cannot be read any more; run the analysis again")
-    if version != VERSION:
+    if version not in READABLE:
         raise AliceError(f"{path} has format version {version!r:.60}, not {VERSION}; upgrade the program to read it")
     return document
 
@@ -222,6 +240,9 @@ def _document(result: Result, provenance: Mapping[str, Any], arrays_sha256: str)
             "headline": result.headline,
             "tables": {name: _table_document(table) for name, table in result.tables.items()},
             "figures": {name: _figure_document(figure) for name, figure in result.figures.items()},
+            "texts": {name: _text_document(text) for name, text in result.texts.items()},
+            "cards": {name: _card_document(card) for name, card in result.cards.items()},
+            "sections": [_section_document(section) for section in result.sections],
         },
         "arrays_sha256": arrays_sha256,
         "provenance": encoding.encode(provenance, "the provenance"),
@@ -238,24 +259,49 @@ def _table_document(table: Table) -> dict[str, Any]:
         "labels": dict(table.labels),
         "caption": table.caption,
         "monospace": list(table.monospace),
+        "title": table.title,
         "rows": [encoding.encode(row, "a table") for row in table.rows],
     }
 
 
 def _figure_document(figure: Figure) -> dict[str, Any]:
     table = None if figure.data is None else _table_document(figure.data)
-    return {"caption": figure.caption, "table": table, "plotly": json.loads(figure.json)}
+    return {"caption": figure.caption, "title": figure.title, "table": table, "plotly": json.loads(figure.json)}
+
+
+def _text_document(text: HeatText) -> dict[str, Any]:
+    weights = [[symbol, encoding.encode(values, "the weights")] for symbol, values in text.by_symbol.items()]
+    return {**vars(text), "weights": weights, "notes": list(text.notes)}
+
+
+def _card_document(card: Card) -> dict[str, Any]:
+    return {
+        "title": card.title,
+        "text": card.text,
+        "metrics": [_metric_document(metric) for metric in card.metrics],
+        "texts": [_text_document(text) for text in card.texts],
+    }
+
+
+def _section_document(section: Section) -> dict[str, Any]:
+    names = {kind: list(getattr(section, kind)) for kind in KINDS}
+    below = [_section_document(inner) for inner in section.sections]
+    return {**vars(section), **names, "sections": below}
 
 
 def _result(document: dict[str, Any], arrays: Mapping[str, Any]) -> Result:
     fields = {**document}
     tables, figures, metrics = fields.pop("tables"), fields.pop("figures"), fields.pop("metrics")
+    texts, cards, sections = fields.pop("texts", {}), fields.pop("cards", {}), fields.pop("sections", ())
     return Result(
         **fields,  # an unknown field is a TypeError
         metrics=[_metric(metric) for metric in metrics],
         tables={name: _table(table) for name, table in tables.items()},
         figures={name: _figure(figure) for name, figure in figures.items()},
         arrays=arrays,
+        texts={name: _heat_text(text) for name, text in texts.items()},
+        cards={name: _card(card) for name, card in cards.items()},
+        sections=[_section(section) for section in sections],
     )
 
 
@@ -271,7 +317,20 @@ def _figure(document: dict[str, Any]) -> Figure:
     import plotly.graph_objects as go
 
     caption, table, drawn = (document[name] for name in ("caption", "table", "plotly"))
-    return Figure(go.Figure(drawn), caption, None if table is None else _table(table))
+    return Figure(go.Figure(drawn), caption, None if table is None else _table(table), document.get("title", ""))
+
+
+def _heat_text(document: dict[str, Any]) -> HeatText:
+    return HeatText(**{**document, "weights": {symbol: encoding.decode(row) for symbol, row in document["weights"]}})
+
+
+def _card(document: dict[str, Any]) -> Card:
+    metrics = [_metric(metric) for metric in document["metrics"]]
+    return Card(**{**document, "metrics": metrics, "texts": [_heat_text(text) for text in document["texts"]]})
+
+
+def _section(document: dict[str, Any]) -> Section:
+    return Section(**{**document, "sections": [_section(inner) for inner in document["sections"]]})
 
 
 def _text(value: Any) -> str:

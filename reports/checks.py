@@ -100,6 +100,22 @@ def array(value: object, where: str) -> Array:
     return copy
 
 
+def weights(value: object, count: int, where: str) -> tuple[float, ...]:
+    """Return one weight per character as plain numbers; NaN is a character without a weight."""
+    _refuse_tensor(value, f"the weights of {where}")
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise AliceError(f"the weights of {where} are not numbers; give a list of one number per character") from error
+    if found.shape != (count,):
+        raise AliceError(
+            f"the weights of {where} have the shape {found.shape}; give one for each of {count} characters"
+        )
+    if np.isinf(found).any():
+        raise AliceError(f"the weights of {where} are not finite; replace infinite ones")
+    return tuple(found.tolist())
+
+
 def mapping(value: object, where: str) -> Mapping[Any, Any]:
     """Return a mapping; raise if it is not one."""
     if not isinstance(value, Mapping):

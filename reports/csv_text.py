@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from alice.reports.checks import Array
-from alice.reports.result import Figure, Table
+from alice.reports.parts import Figure, Table
 
 _FIRST = ("x", "y", "z", "r", "theta", "labels", "values", "text")
 """Columns that come first; any other property with one value per point follows."""

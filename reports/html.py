@@ -1,55 +1,57 @@
-"""Renders a stored report as one HTML page that opens from disk, without network and without a model."""
+"""Renders a stored report as HTML pages that open from disk, without network and without a model.
+
+A report is one page, and one more for each of its sections that asks for a page of its own. A standalone report is a
+single file, in which these sections follow one another.
+"""
 
 import os
-import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from alice.files import atomic_write, check_file
 from alice.reports import page, plotly_script
 from alice.reports.archive import ARRAYS, RESULT, Report
-from alice.reports.checks import Cell
-from alice.reports.csv_text import figure_csv, table_csv
+from alice.reports.blocks import Block, blocks_of, metric_cards, paragraphs, words
 from alice.reports.figures import theme
-from alice.reports.number_text import is_number, shown_column, shown_with_error
-from alice.reports.result import Figure, Result, Table
+from alice.reports.parts import KINDS, Section
+from alice.reports.result import Result
 
 REPORT = "report.html"
 INDEX = "index.html"
 MARK = b'<meta name="generator" content="alice-interp">'
 BYTES_OF_HEAD = 4000
 """The mark and the policy of a page are in its first lines."""
-ROWS_SHOWN = 500
-"""Rows of a table on the page; the CSV file has all."""
-LONG_TEXT = 14
-"""A metric with more characters has a smaller font."""
-SHORT_TEXT = 24
-"""A cell of at most this many characters is not broken into lines."""
 CONTENTS_FROM = 4
-"""Figures and tables from which a list of contents helps."""
-_BREAKS = re.compile(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)")
+"""Entries from which a list of contents helps."""
+NUMBERED = ("figures", "texts", "tables")
+"""Kinds that are numbered, each on its own, through all pages."""
 
 
 def write_report(report: Report, *, out: Path | None = None, standalone: bool = False, force: bool = False) -> Path:
-    """Write the page of a report as `report.html` in its folder, or elsewhere, and return its path.
+    """Write the pages of a report, `report.html` in its folder or elsewhere, and return the path of the main page.
 
-    A standalone page contains the drawing script; otherwise the script is written once for all reports of a gallery.
-    An existing file that is not such a page is replaced only with `force`, and a file of the report itself never.
+    A standalone page contains the drawing script and all sections; otherwise the script is written once for all reports
+    of a gallery, and the other pages lie beside the main one. An existing file that is not such a page is replaced only
+    with `force`, and a file of the report itself never.
     """
     path = report.stored_in / REPORT if out is None else out
+    library = report.stored_in.absolute().parent
+    address = None if standalone else _relative(library, path)
+    pages = render_pages(report, address=address, linked=(library / INDEX).is_file(), main=path.name)
+    paths = {path.with_name(name): text for name, text in pages.items()}
     if out is not None:
         own = [report.stored_in / name for name in (RESULT, ARRAYS)]
-        path = check_file(out, read=own, is_ours=lambda file: MARK in head(file), force=force)
-    library = report.stored_in.absolute().parent
-    linked = (library / INDEX).is_file()
-    text = render_report(report, address=None if standalone else _relative(library, path), linked=linked)
-    with atomic_write(path) as file:
-        file.write(text)
+        checked = [check_file(one, read=own, is_ours=lambda file: MARK in head(file), force=force) for one in paths]
+        paths = dict(zip(checked, paths.values(), strict=True))
+    for one in reversed(paths):  # the main page last, when all that it links to is there
+        with atomic_write(one) as file:
+            file.write(paths[one])
     if not standalone:
         plotly_script.place(library)
-    return path
+    return next(iter(paths))
 
 
 def head(path: Path) -> bytes:
@@ -59,39 +61,41 @@ def head(path: Path) -> bytes:
 
 
 def render_report(report: Report, *, address: str | None = "..", linked: bool = True) -> str:
-    """Return the page of a report, by default for its own folder.
+    """Return the main page of a report; see `render_pages`."""
+    return render_pages(report, address=address, linked=linked)[REPORT]
 
-    `address` is the relative path to the folder of the gallery, None makes the page standalone; `linked` says whether
-    the page links to the gallery.
+
+def page_name(section: Section, main: str = REPORT) -> str:
+    """Return the file name of a section's own page: `report-layer-3.html`."""
+    return f"{Path(main).stem}-{section.name}.html"
+
+
+def render_pages(
+    report: Report, *, address: str | None = "..", linked: bool = True, main: str = REPORT
+) -> dict[str, str]:
+    """Return all pages of a report by file name, the main page first, by default for its own folder.
+
+    Args:
+        report: the report.
+        address: relative path to the folder of the gallery; None makes a single standalone page.
+        linked: whether the pages link to the gallery.
+        main: file name of the main page.
+
     """
     result = report.result
-    figures = [_figure_parts(name, figure) for name, figure in result.figures.items()]
-    tables = [_table_parts(name, table) for name, table in result.tables.items()]
-    nonce = secrets.token_hex(16)  # the author of a result cannot predict it
-    inlined = "" if address is not None else plotly_script.source()
-    models = ", ".join(report.models)
-    return page.render(
-        "template.html",
-        result=result,
-        models=models,
-        where=[part for part in (report.analysis, models, report.date) if part],
-        summary=[_unbroken(paragraph.strip()) for paragraph in result.summary.split("\n\n") if paragraph.strip()],
-        metrics=_metric_cards(result),
-        figures=figures,
-        tables=tables,
-        arrays=[{"name": name, "kind": f"{array.dtype} {array.shape}"} for name, array in result.arrays.items()],
-        contents=_contents(figures, tables),
-        provenance=_tree(report.provenance),
-        themes=page.script_json({"light": theme.template("light"), "dark": theme.template("dark")}),
-        style=page.resource("style.css"),
-        theme_script=page.resource("theme.js"),
-        page_script=page.resource("page.js"),
-        plotly_inlined=inlined,
-        plotly_address=f"{address}/{plotly_script.FILE}",
-        gallery_address=f"{address}/{INDEX}" if linked and address is not None else None,
-        nonce=nonce,
-        policy=page.policy([*scripts(), page.script_hash(inlined) if inlined else f"'nonce-{nonce}'"]),
-    )
+    blocks = blocks_of(result)
+    own_pages = [section for section in result.sections if section.page and address is not None]
+    _number(result, blocks)
+    shared = _shared(report, address=address, linked=linked)
+    steps = [(main, result.title), *((page_name(section, main), section.title) for section in own_pages)]
+    pages = {main: _main_page(report, blocks, own_pages, main, shared)}
+    for number, section in enumerate(own_pages, 1):
+        around = {
+            "previous": steps[number - 1] if number > 1 else None,
+            "next": steps[number + 1] if number + 1 < len(steps) else None,
+        }
+        pages[page_name(section, main)] = _own_page(result, section, blocks, {"main": main, **around}, shared)
+    return pages
 
 
 def scripts() -> list[str]:
@@ -99,111 +103,139 @@ def scripts() -> list[str]:
     return [page.script_hash(page.resource(name)) for name in ("theme.js", "page.js")]
 
 
-def _unbroken(text: str) -> str:
-    """Keep a number, its standard error and its percent sign on one line."""
-    return _BREAKS.sub("\N{NO-BREAK SPACE}", text)
+def _shared(report: Report, *, address: str | None, linked: bool) -> dict[str, Any]:
+    """Return what all pages of a report have in common."""
+    nonce = secrets.token_hex(16)  # the author of a result cannot predict it
+    inlined = "" if address is not None else plotly_script.source()
+    models = ", ".join(report.models)
+    return {
+        "models": models,
+        "where": [part for part in (report.analysis, models, report.date) if part],
+        "themes": page.script_json({"light": theme.template("light"), "dark": theme.template("dark")}),
+        "style": page.resource("style.css"),
+        "theme_script": page.resource("theme.js"),
+        "page_script": page.resource("page.js"),
+        "plotly_inlined": inlined,
+        "plotly_address": f"{address}/{plotly_script.FILE}",
+        "gallery_address": f"{address}/{INDEX}" if linked and address is not None else None,
+        "nonce": nonce,
+        "policy": page.policy([*scripts(), page.script_hash(inlined) if inlined else f"'nonce-{nonce}'"]),
+    }
+
+
+def _main_page(
+    report: Report, blocks: Mapping[str, Mapping[str, Block]], own_pages: list[Section], main: str, shared: Any
+) -> str:
+    result = report.result
+    front = {kind: [blocks[kind][name] for name in result.unlisted(kind)] for kind in KINDS}
+    sections = [
+        _link_block(section, main) if section in own_pages else _section_block(section, blocks)
+        for section in result.sections
+    ]
+    return page.render(
+        "template.html",
+        title=result.title,
+        parent=None,
+        summary=paragraphs(result.summary),
+        caveats=[" ".join(paragraphs(caveat)) for caveat in result.caveats],
+        metrics=metric_cards(result),
+        front=front,
+        sections=sections,
+        arrays=[{"name": name, "kind": f"{array.dtype} {array.shape}"} for name, array in result.arrays.items()],
+        contents=_contents(front, sections),
+        provenance=_tree(report.provenance),
+        around=None,
+        **shared,
+    )
+
+
+def _own_page(
+    result: Result,
+    section: Section,
+    blocks: Mapping[str, Mapping[str, Block]],
+    around: Mapping[str, Any],
+    shared: Mapping[str, Any],
+) -> str:
+    """Return the page of one section, whose inner sections become its sections."""
+    front = {kind: [blocks[kind][name] for name in getattr(section, kind)] for kind in KINDS}
+    sections = [_section_block(inner, blocks) for inner in section.sections]
+    return page.render(
+        "template.html",
+        title=section.title,
+        parent=result.title,
+        summary=paragraphs(section.text),
+        caveats=[],
+        metrics=[],
+        front=front,
+        sections=sections,
+        arrays=[],
+        contents=_contents(front, sections),
+        provenance=[],
+        around=around,
+        **shared,
+    )
+
+
+def _number(result: Result, blocks: Mapping[str, Mapping[str, Block]]) -> None:
+    """Number figures, texts and tables in the order in which a reader meets them, through all pages."""
+    for kind in NUMBERED:
+        listed = chain.from_iterable(getattr(section, kind) for section in result.all_sections)
+        for number, name in enumerate(chain(result.unlisted(kind), listed), 1):
+            blocks[kind][name]["number"] = number
+
+
+def _section_block(section: Section, blocks: Mapping[str, Mapping[str, Block]]) -> Block:
+    return {
+        "id": f"section-{section.name}",
+        "title": section.title,
+        "href": "",
+        "text": paragraphs(section.text),
+        "parts": {kind: [blocks[kind][name] for name in getattr(section, kind)] for kind in KINDS},
+        "sections": [_section_block(inner, blocks) for inner in section.sections],
+    }
+
+
+def _link_block(section: Section, main: str) -> Block:
+    """Return a section with a page of its own as the main page shows it: a link and its first paragraph."""
+    return {
+        "id": f"section-{section.name}",
+        "title": section.title,
+        "href": page_name(section, main),
+        "text": paragraphs(section.text)[:1],
+        "parts": {kind: [] for kind in KINDS},
+        "sections": [],
+    }
 
 
 def _relative(folder: Path, path: Path) -> str:
     return Path(os.path.relpath(folder, path.absolute().parent)).as_posix()
 
 
-def _metric_cards(result: Result) -> list[dict[str, Any]]:
-    """Return a card per metric name; with several models a card has a line for each of them."""
-    headline = result.headline_metric()
-    several = len({metric.model for metric in result.metrics if metric.model}) > 1
-    cards: dict[str, dict[str, Any]] = {}
-    for metric in result.metrics:
-        card = cards.setdefault(metric.name, {"label": metric.label, "headline": False, "lines": []})
-        card["headline"] |= metric is headline
-        text = _unbroken(str(metric))
-        line = {"shown": text, "exact": str(metric.value), "model": metric.model if several else ""}
-        card["lines"].append({**line, "long": len(text) > LONG_TEXT})
-    return list(cards.values())
-
-
-def _figure_parts(name: str, figure: Figure) -> dict[str, Any]:
-    caption = figure.caption or f"{_words(name)}."
-    return {
-        "id": f"figure-{name}",
-        "file": name,
-        "name": _words(name),
-        "caption": caption,
-        "alt": f"Figure: {caption}",
-        "json": page.script_json({**page.figure_json(figure.json), "csv": figure_csv(figure)}),
-    }
-
-
-def _table_parts(name: str, table: Table) -> dict[str, Any]:
-    rows = tuple(table.rows)
-    caption = table.caption or f"{_words(name)}."
-    cells = dict(zip(table.columns, list(zip(*rows, strict=True)) or [()] * len(table.columns), strict=True))
-    errors = {f"{column}_error" for column in table.columns} & set(table.columns)
-    shown_columns = [column for column in table.columns if column not in errors]
-    numeric = {column: _all_numbers(cells[column]) for column in shown_columns}
-    parts = [
-        _column_parts(
-            cells[column][:ROWS_SHOWN],
-            cells.get(f"{column}_error", ())[:ROWS_SHOWN],
-            number=numeric[column],
-            mono=column in table.monospace,
-        )
-        for column in shown_columns
-    ]
-    return {
-        "id": f"table-{name}",
-        "file": name,
-        "name": _words(name),
-        "caption": caption,
-        "alt": f"Table: {caption}",
-        "columns": [{"name": table.label(column), "number": numeric[column]} for column in shown_columns],
-        "rows": list(zip(*parts, strict=True)),
-        "hidden_rows": max(0, len(rows) - ROWS_SHOWN),
-        "json": page.script_json({"csv": table_csv(table)}),
-    }
-
-
-def _column_parts(
-    cells: tuple[Cell, ...], errors: tuple[Cell, ...], *, number: bool, mono: bool
-) -> list[dict[str, str]]:
-    """Return the cells of a column, each with its standard error where there is one."""
-
-    def style(text: str) -> str:
-        return "number" if number else "mono" if mono else "short" if len(text) <= SHORT_TEXT else ""
-
-    texts = shown_column(cells)
-    for place, (cell, error) in enumerate(zip(cells, errors, strict=False)):
-        if is_number(error) and is_number(cell) and error == error:  # a NaN is not an error
-            texts[place] = shown_with_error(float(cell), float(error))
-    return [
-        {"shown": text, "exact": repr(cell) if is_number(cell) else "", "style": style(text)}
-        for cell, text in zip(cells, texts, strict=True)
-    ]
-
-
-def _all_numbers(cells: tuple[Cell, ...]) -> bool:
-    return any(map(is_number, cells)) and all(cell is None or is_number(cell) for cell in cells)
-
-
-def _contents(figures: list[dict[str, Any]], tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return links to the figures and tables of a long report; figures of several models share an entry."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for part in figures:
-        groups.setdefault(part["file"].partition("@")[0], []).append(part)
-    entries: list[dict[str, Any]] = []
-    for name, parts in groups.items():
-        if len(parts) == 1:
-            entries.append({"id": parts[0]["id"], "label": parts[0]["name"]})
-        else:
-            links = [{"id": part["id"], "label": part["file"].partition("@")[2] or "all"} for part in parts]
-            entries.append({"id": "", "label": _words(name), "links": links})
-    entries += [{"id": part["id"], "label": f"{part['name']} (table)"} for part in tables]
+def _contents(front: Mapping[str, list[Block]], sections: list[Block]) -> list[Block]:
+    """Return links to the parts and sections of a long page; figures of several models share an entry."""
+    entries = [*_figure_entries(front["figures"])]
+    entries += [_entry(f"#{part['id']}", part["name"]) for part in front["texts"]]
+    entries += [_entry(f"#{part['id']}", f"{part['name']} (table)") for part in front["tables"]]
+    for section in sections:
+        below = [_entry(f"#{inner['id']}", inner["title"]) for inner in section["sections"]]
+        entries.append(_entry(section["href"] or f"#{section['id']}", section["title"], below=below))
     return entries if len(entries) >= CONTENTS_FROM else []
 
 
-def _words(name: str) -> str:
-    words = name.replace("_", " ").replace("-", " ").replace("@", ", ")
-    return words[:1].upper() + words[1:]
+def _figure_entries(figures: list[Block]) -> Iterator[Block]:
+    groups: dict[str, list[Block]] = {}
+    for part in figures:
+        groups.setdefault(part["file"].partition("@")[0], []).append(part)
+    for name, parts in groups.items():
+        if len(parts) == 1:
+            yield _entry(f"#{parts[0]['id']}", parts[0]["name"])
+        else:
+            links = [_entry(f"#{part['id']}", part["file"].partition("@")[2] or "all") for part in parts]
+            yield _entry("", words(name), links=links)
+
+
+def _entry(href: str, label: str, *, below: Iterable[Block] = (), links: Iterable[Block] = ()) -> Block:
+    return {"href": href, "label": label, "below": below, "links": links}
 
 
 def _tree(value: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 "use strict";
-// Draws the figures of a report, follows the theme, prints in light, saves pictures and data, sorts tables.
+// Draws the figures of a report, follows the theme, prints in light, saves pictures and data, sorts tables, and shows
+// the weights of the symbol that a reader chooses in a text with heat.
 (() => {
   const PAPER = { width: 680, shrink: 0.72 };
   const HEIGHT = 400;
@@ -134,8 +135,28 @@
     header.setAttribute("aria-sort", down ? "descending" : "ascending");
   }
 
+  function choose(row, symbol) {
+    const { weights, limit, unit, notes } = read(row.dataset.source);
+    if (!Object.hasOwn(weights, symbol)) return;
+    for (const button of row.querySelectorAll("[data-symbol]")) {
+      button.setAttribute("aria-pressed", button.dataset.symbol === symbol);
+    }
+    for (const cell of row.querySelectorAll(".cell")) {
+      const place = Number(cell.dataset.place);
+      const weight = weights[symbol][place];
+      const number = weight === null ? "" : `${weight} ${unit}`.trim().replace("-", "\u2212");
+      cell.style.setProperty("--heat", weight === null ? 0 : Math.min(1, Math.abs(weight) / limit));
+      cell.classList.toggle("cold", weight < 0);
+      cell.classList.toggle("chosen", cell.firstElementChild.textContent === symbol);
+      cell.title = [number, notes[place]].filter(Boolean).join(" \u00b7 ");
+    }
+  }
+
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
+    const cell = event.target.closest(".cell.clickable");
+    if (cell) choose(cell.closest(".heat-row"), cell.firstElementChild.textContent);
+    if (button?.dataset.symbol !== undefined) choose(button.closest(".heat-row"), button.dataset.symbol);
     const figure = button?.closest("figure");
     if (button?.dataset.sort) sort(button);
     if (!figure || !button.dataset.save) return;

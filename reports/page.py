@@ -18,6 +18,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 
 OURS = "alice.reports"
 _FORMATTING = re.compile(
@@ -26,6 +27,7 @@ _FORMATTING = re.compile(
     re.IGNORECASE,
 )
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_CODE = re.compile(r"`([^`\n]+)`")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -60,6 +62,14 @@ def policy(scripts: Iterable[str], images: str = "data: blob:") -> str:
             "base-uri 'none'",
             "form-action 'none'",
         )
+    )
+
+
+def prose(text: str) -> Markup:
+    """Return a sentence as HTML in which text between backticks is code; everything else is escaped."""
+    parts = _CODE.split(text)  # every second one stood between backticks
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
     )
 
 
@@ -104,13 +114,15 @@ def _safe(value: Any) -> Any:
 def _environment(package: str) -> jinja2.Environment:
     """Return an environment with the templates of a package and the shared ones of this one."""
     loaders = [jinja2.FunctionLoader(partial(_template, package=room)) for room in (package, OURS)]
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["prose"] = prose
+    return environment
 
 
 def _template(name: str, package: str) -> str | None:

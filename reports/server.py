@@ -206,11 +206,18 @@ def answer(folder: Path, target: str) -> tuple[str, bytes | Path] | None:
     if path is None:
         return None
     try:
-        if path.name == html.REPORT and path.parent.parent == folder and not _is_current(html.head(path)):
-            return TYPES[path.suffix], html.render_report(read_without_arrays(path.parent)).encode()
+        if _is_page(path, folder) and not _is_current(html.head(path)):
+            text = html.render_pages(read_without_arrays(path.parent)).get(path.name)
+            return None if text is None else (TYPES[path.suffix], text.encode())
     except (OSError, AliceError):
         return None
     return TYPES[path.suffix], path
+
+
+def _is_page(path: Path, folder: Path) -> bool:
+    """Tell whether a file is named like a page of a report in the gallery."""
+    stem = Path(html.REPORT).stem
+    return path.suffix == ".html" and path.parent.parent == folder and (path.stem + "-").startswith(f"{stem}-")
 
 
 def locate(folder: Path, target: str) -> Path | None:

@@ -59,9 +59,18 @@ def test_the_list_of_analyses_is_complete():
     assert sorted(listed) == sorted(ANALYSES)
 
 
+def guide_examples():
+    """Return the Python of the plugin guide."""
+    return re.findall(r"^```python\n(.*?)^```", (DOCS / "plugins.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("number", range(1, len(guide_examples())))
+def test_every_other_example_in_the_plugin_guide_runs(number, run_context):
+    exec(guide_examples()[number], {"ctx": run_context, "__name__": "example"})  # noqa: S102 - our own text
+
+
 def test_the_analysis_in_the_plugin_guide_runs_unchanged(tmp_path, monkeypatch):
-    (source,) = re.findall(r"^```python\n(.*?)^```", (DOCS / "plugins.md").read_text(), re.MULTILINE | re.DOTALL)
-    (tmp_path / "depth.py").write_text(source)
+    (tmp_path / "depth.py").write_text(guide_examples()[0])
     save_checkpoint(tmp_path / "model")
     save_texts(tmp_path / "texts.txt")
     monkeypatch.chdir(tmp_path)

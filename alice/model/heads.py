@@ -116,7 +116,7 @@ class BijectiveHead(nn.Module):
         """Returns the best assignment for scores, (batch, n, n) -> (batch, n); `speed` replaces it to time it."""
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
-        letters = torch.from_numpy(Alphabet(config.symbols).letter_ids.astype("int64"))
+        letters = torch.from_numpy(Alphabet(config.symbols).letter_ids)
         moved = torch.arange(config.d_vocab) if config.whole_vocab else letters
         self.register_buffer("letter_ids", moved, persistent=False)
         place = torch.full((config.d_vocab,), -1).scatter(0, moved, torch.arange(len(moved)))

@@ -29,8 +29,8 @@ class Alphabet:
     """An ordered set of symbols; the symbol at index i has id i + 1, and id 0 is padding."""
 
     symbols: str = LETTERS + " " + PUNCTUATION
-    letter_ids: Ids = field(init=False, repr=False, compare=False)
-    """Ids of A to Z, in that order, shape (26,)."""
+    letter_ids: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    """Ids of A to Z, in that order, (26,); of the same type as the ids of a batch."""
     _id_of_code: NDArray[np.uint8] = field(init=False, repr=False, compare=False)
     _code_of_id: NDArray[np.uint32] = field(init=False, repr=False, compare=False)
 
@@ -46,7 +46,7 @@ class Alphabet:
         id_of_code[codes] = np.arange(1, len(codes) + 1)
         object.__setattr__(self, "_id_of_code", id_of_code)
         object.__setattr__(self, "_code_of_id", np.concatenate([np.zeros(1, np.uint32), codes]))
-        object.__setattr__(self, "letter_ids", id_of_code[[ord(c) for c in LETTERS]])
+        object.__setattr__(self, "letter_ids", id_of_code[[ord(c) for c in LETTERS]].astype(np.int64))
 
     @property
     def size(self) -> int:

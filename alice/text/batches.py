@@ -21,6 +21,8 @@ from alice.text.cipher import KeyArray, encrypt_ids, random_keys
 MAX_PADDING = 0.05
 KEY_STREAM = 1_000_003
 """Separates the keys of texts from everything else that is drawn with the same seed."""
+TRAINING_STREAM = 1_000_033
+"""The same for texts that an analysis learns from, so that text N of both sides has different keys."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,13 @@ def _rows(keys: KeyArray) -> NDArray[np.void]:
     return np.ascontiguousarray(keys).view(np.dtype((np.void, keys.shape[1]))).ravel()
 
 
-def text_keys(count: int, seed: int, *, excluded: KeyArray | None = None) -> KeyArray:
+def text_keys(count: int, seed: int, *, excluded: KeyArray | None = None, stream: int = KEY_STREAM) -> KeyArray:
     """Draw the keys of texts 0 to `count` - 1, (count, 26); a smaller count gives a prefix of a larger one.
 
-    Keys in `excluded`, (n, 26), are never drawn; a text whose key was one of them then gets another.
+    Keys in `excluded`, (n, 26), are never drawn; a text whose key was one of them then gets another. Another `stream`
+    gives other keys for the same seed.
     """
-    return KeySource(excluded=excluded).draw(count, np.random.default_rng((seed, KEY_STREAM)))
+    return KeySource(excluded=excluded).draw(count, np.random.default_rng((seed, stream)))
 
 
 class Batches(Dataset[Batch]):

@@ -1,4 +1,4 @@
-"""Named sizes and recipes: the paper's six models, and two smaller ones that train on a CPU."""
+"""Named sizes and recipes: the paper's six models, and smaller ones that train on a CPU."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +27,7 @@ PAPER_SIZES = {
     "308m": Size(1024, 24, 16, 2816),
 }
 CPU_SIZES = {
+    "tiny": Size(48, 4, 2, 96),  # 0.1 million weights, for tests
     "mini": Size(64, 4, 2, 192),  # heads narrower than 32 spend more on their softmax than on products
     "small": Size(128, 8, 4, 384),
 }

@@ -46,6 +46,36 @@ def test_a_good_analysis_passes_with_any_options(check_analysis):
     check_analysis(Good, side="right")
 
 
+def trained_offset(self, ctx):
+    """Learn one number per layer from training texts, and measure it on the others."""
+    offset = torch.zeros(16, requires_grad=True)
+    optimizer = torch.optim.SGD([offset], lr=0.1)
+    for batch, cache in ctx.training(self.samples).activations(EVERY_LAYER):
+        loss = (
+            (cache["blocks.0.hook_resid_post"] + offset - cache["blocks.1.hook_resid_post"])[batch.mask].square().mean()
+        )
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    texts = sum(len(batch) for batch in ctx.sample(self.samples).batches)
+    return Result("Offset", metrics=[Metric("norm", float(offset.detach().norm())), Metric("texts", texts)])
+
+
+def attributed(self, ctx):
+    """Sum gradients with respect to the embedding."""
+    total = 0.0
+    for batch, cache in ctx.sample(self.samples).activations("hook_embed", "blocks.1.hook_resid_post", grad=True):
+        score = ctx.model.log_probabilities(cache["blocks.1.hook_resid_post"], batch.cipher_ids).mean()
+        (gradient,) = torch.autograd.grad(score, cache["hook_embed"])
+        total += float(gradient.norm())
+    return Result("Attributed", metrics=[Metric("norm", total)])
+
+
+@pytest.mark.parametrize("run", [trained_offset, attributed])
+def test_an_analysis_may_train_and_differentiate(run, check_analysis):
+    check_analysis(bad(run), variants=("base", "bijective"))
+
+
 def test_a_class_that_is_not_an_analysis_is_refused():
     with pytest.raises(AliceError, match="is not a frozen dataclass"):
         check_analysis(int)

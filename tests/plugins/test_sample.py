@@ -5,7 +5,7 @@ from workbench import save_texts
 
 from alice.errors import AliceError
 from alice.plugins import RunContext
-from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.conformance import tiny_context, tiny_model, tiny_texts
 from alice.text.corpus import open_corpus
 from alice.text.split import is_test
 
@@ -43,6 +43,40 @@ def test_training_texts_exclude_other_versions_of_those_of_the_context(tiny_alic
     ctx = RunContext.open(tiny_alice, data=[first, *versions, *others], split="all").sample(1)
     assert ctx.training_texts(2) == others[:2]  # and no fewer than there are
     assert ctx.training_texts(100) == others
+
+
+def test_a_training_context_reads_the_training_texts_under_keys_of_its_own(tiny_alice):
+    ctx = RunContext.open(tiny_alice, data=tiny_texts(300), split="test").sample(2)
+    training = ctx.training(20)
+    assert plaintexts(training) == set(ctx.training_texts(20))
+    assert training.sample(5).texts.texts == ctx.training_texts(5)
+    keys = [{tuple(key) for batch in one.batches for key in batch.keys.tolist()} for one in (ctx, training)]
+    assert not keys[0] & keys[1]
+    assert training.texts.fingerprint != RunContext.open(tiny_alice, data=ctx.training_texts(20)).texts.fingerprint
+    assert training.model is ctx.model
+    assert len(training.store("hook_embed")) == len(training.batches)
+
+
+def test_what_a_training_context_reads_is_in_the_provenance(tiny_alice):
+    ctx = RunContext.open(tiny_alice, data=tiny_texts(300), split="test").sample(2)
+    training = ctx.training(7)
+    assert ctx.batches
+    assert "training_texts" not in ctx.texts.provenance(), "nothing has been read yet"
+    assert training.batches
+    assert ctx.texts.provenance()["training_texts"] == 7
+
+
+def test_without_training_texts_reading_them_is_one_sentence(tiny_alice):
+    ctx = RunContext.open(tiny_alice, data=tiny_texts(5))
+    with pytest.raises(AliceError, match="no training texts besides those that are analysed"):
+        _ = ctx.training(3).batches
+    with pytest.raises(AliceError, match="ask for 1 or more"):
+        ctx.training(0)
+
+
+def test_every_model_has_its_training_context(tiny_alice):
+    ctx = tiny_context(tiny_alice, tiny_model("bijective"), texts=4).training(6)
+    assert [plaintexts(one) for one in ctx.each] == [plaintexts(ctx)] * 2
 
 
 def test_provenance_records_how_many_training_texts_were_read(tiny_alice):

@@ -436,3 +436,13 @@ def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, mo
         monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder"):
         store.stores_folder({"ALICE_INTERP_CACHE": str(given)})
+
+
+def test_a_store_offers_what_activations_offer(run_context):
+    stored, streamed = run_context.store("hook_embed"), run_context.activations("hook_embed")
+    public = {name for name in {*vars(streamed), *dir(type(streamed))} if not name.startswith("_")}
+    for name in public - {"batches"}:
+        assert getattr(stored, name) == getattr(streamed, name), name
+    assert len(stored) == len(streamed)
+    assert torch.equal(stored[0][1]["hook_embed"], streamed[0][1]["hook_embed"])
+    assert not stored[0][1]["hook_embed"].is_inference()

@@ -5,9 +5,10 @@ import shutil
 
 import pytest
 
-from alice.reports import gallery, read_report
+from alice.reports import Card, HeatText, Report, Result, Section, gallery, read_report
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.html import write_report
+from alice.reports.publish import publish
 from alice.reports.server import serving
 
 LIGHT_TEXT, DARK_TEXT = "rgb(51, 58, 65)", "rgb(205, 211, 217)"
@@ -230,3 +231,54 @@ def test_the_served_gallery_draws_under_the_policy_of_the_server(browser, publis
         assert browser.js("return document.querySelectorAll('.plot[data-drawn]').length") == 6
         assert browser.complaints() == []
         assert [url for url in browser.requests() if not url.startswith(server.url)] == []
+
+
+@pytest.fixture(scope="module")
+def heated(tmp_path_factory):
+    """A report with a text with heat, and one in a card on a page of its own."""
+    text = HeatText(
+        "AB BA", {"A": [1, -2, 0, 0.5, 0], "B": [0, 0, 4, 0, -1]}, notes=["one", "", "", "", ""], unit="nats"
+    )
+    sections = [Section("more", "More", cards=["one"], page=True)]
+    result = Result("Heat", texts={"heat": text}, cards={"one": Card("One", texts=[text])}, sections=sections)
+    return publish(Report(result, {"analysis": "heat"}), tmp_path_factory.mktemp("heat") / "runs").folder
+
+
+def shown_heat(browser):
+    return browser.js(
+        "return [...document.querySelectorAll('.cell')].map(cell => [Number(cell.style.getPropertyValue('--heat')), "
+        "cell.classList.contains('cold'), cell.classList.contains('chosen'), cell.title])"
+    )
+
+
+def test_choosing_a_symbol_shows_its_weights(browser, heated):
+    from selenium.webdriver import Keys
+
+    browser.open(heated / "report.html")
+    first = shown_heat(browser)
+    assert first[1] == [0.5, True, False, "\u22122 nats"]
+    browser.find("[data-symbol=B]").send_keys(Keys.ENTER)
+    assert shown_heat(browser) == [
+        [0, False, False, "0 nats \u00b7 one"],
+        [0, False, True, "0 nats"],
+        [1, False, False, "4 nats"],
+        [0, False, True, "0 nats"],
+        [0.25, True, False, "\u22121 nats"],
+    ]
+    assert browser.find("[data-symbol=B]").get_attribute("aria-pressed") == "true"
+    browser.find(".cell[data-place='4']").click()
+    assert shown_heat(browser) == first
+    assert browser.complaints() == []
+    assert browser.requests() == []
+
+
+def test_the_pages_of_a_report_are_linked_and_served(browser, heated):
+    with serving(heated.parent) as server:
+        browser.open(f"{server.url}{heated.name}/report.html")
+        browser.find(".pages a").click()
+        browser.wait_for(lambda: browser.js("return document.querySelector('h1').textContent") == "More")
+        browser.find("[data-symbol=B]").click()
+        assert shown_heat(browser)[2][:2] == [1, False]
+        browser.find(".parent a").click()
+        browser.wait_for(lambda: browser.js("return document.querySelector('h1').textContent") == "Heat")
+        assert browser.complaints() == []

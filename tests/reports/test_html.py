@@ -2,45 +2,19 @@ import csv
 import io
 import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from report_page import EVIL, LINE, Page
 
 from alice.errors import AliceError
 from alice.reports import Figure, Metric, Report, Result, Table, plotly_script, read_report
 from alice.reports.archive import write_result
-from alice.reports.html import ROWS_SHOWN, render_report, write_report
+from alice.reports.blocks import ROWS_SHOWN
+from alice.reports.html import render_report, write_report
 
-EVIL = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1>'\"&\u2028"
-
-LINE = EVIL.replace("\u2028", "")
 NONCE = r'nonce(?:-|=")([0-9a-f]{32})'
-
-
-class Page(HTMLParser):
-    """The tags of a page, the text of its JSON elements by id, and all other text."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.tags, self.data, self.words, self.open = [], {}, [], None
-        self.feed(source)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.open = (
-            dict(attrs).get("id") if ("type", "application/json") in attrs else None if tag != "script" else False
-        )
-
-    def handle_endtag(self, tag):
-        self.open = None
-
-    def handle_data(self, data):
-        if self.open:
-            self.data[self.open] = data
-        elif self.open is None:
-            self.words.append(data)
 
 
 def page_of(result, provenance=None, **options):

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from alice.errors import AliceError
-from alice.reports import Report, Result, html, plotly_script
+from alice.reports import Report, Result, Section, html, plotly_script
 from alice.reports import server as serving_room
+from alice.reports.archive import write_result
 from alice.reports.publish import publish
 from alice.reports.server import GalleryServer, locate, serving
 
@@ -135,7 +136,7 @@ def test_a_page_that_cannot_be_made_is_one_sentence(own_server, runs, monkeypatc
     def stumble(*_):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(html, "render_report", stumble)
+    monkeypatch.setattr(html, "render_pages", stumble)
     (runs / "one" / "report.html").write_text("<script>old</script>")
     status, headers, body = ask(own_server, "/one/report.html")
     assert (status, headers["Content-Type"]) == (500, "text/plain; charset=utf-8")
@@ -256,3 +257,13 @@ def test_a_missing_folder_is_one_sentence(tmp_path):
 def test_a_port_that_is_taken_is_one_sentence(server, runs):
     with pytest.raises(AliceError, match="choose another with --port"):
         GalleryServer(runs, port=server.server_port)
+
+
+def test_an_outdated_page_of_a_section_is_made_again(own_server, runs):
+    result = Result("Whole", sections=[Section("more", "More to see", page=True)])
+    (runs / "three").mkdir()
+    write_result(runs / "three", result, {})
+    for name in ("report.html", "report-more.html", "report-other.html"):
+        (runs / "three" / name).write_text("<script>old</script>")
+    assert b"More to see</h1>" in ask(own_server, "/three/report-more.html")[2]
+    assert ask(own_server, "/three/report-other.html")[0] == 404

@@ -34,6 +34,7 @@ def test_decoding_leaves_padding_out():
 def test_letter_ids_stand_for_a_to_z_wherever_they_are_in_the_alphabet():
     alphabet = Alphabet(" ." + LETTERS[::-1])
     assert alphabet.decode(alphabet.letter_ids) == LETTERS
+    assert alphabet.letter_ids.dtype == np.int64, "as in batches"
 
 
 def test_foreign_characters_are_named_with_their_positions():

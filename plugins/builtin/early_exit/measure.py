@@ -70,7 +70,7 @@ def _errors(batch: Batch, answers: Tensor) -> Floats:
 
 def _settled(batch: Batch, answers: Tensor, alphabet: Alphabet) -> Ints:
     """Count the layers from which each plain letter of each text stays right, (26, layer + 1)."""
-    letters = torch.from_numpy(alphabet.letter_ids.astype("int64")).to(batch.keys.device)
+    letters = torch.from_numpy(alphabet.letter_ids).to(batch.keys.device)
     cipher = letters[batch.keys]  # (batch, 26): id of the cipher letter that stands for each plain letter
     right = answers.gather(2, cipher.expand(len(answers), -1, -1)) == letters  # (layer, batch, 26)
     right_to_the_end = right.flip(0).cumprod(0).sum(0)  # (batch, 26): layers in a row, counted from the last

@@ -108,7 +108,7 @@ def _within(timings: list[Timing], seconds: float) -> list[Timing]:
 def read_once(ctx: RunContext, *, single: bool, calls: int | None = None) -> Pass:
     """Run a model over encrypted texts; only the model is timed, not encryption or counting errors."""
     whole, assignment = Stopwatch(), Stopwatch()
-    letter_ids = torch.from_numpy(ctx.alphabet.letter_ids.astype("int64")).to(ctx.device)
+    letter_ids = torch.from_numpy(ctx.alphabet.letter_ids).to(ctx.device)
     letters = characters = 0
     errors = []
     with _watched_assignment(ctx.model, assignment):
