@@ -35,6 +35,7 @@ BUILTIN = (
     "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.attention",
+    "alice.plugins.builtin.circuit",
     "alice.plugins.builtin.generalization",
     "alice.plugins.builtin.scaling",
     "alice.plugins.builtin.key_recovery",

@@ -62,7 +62,9 @@ class Pair:
 
     def chosen(self, rows: Tensor) -> "Pair":
         """Return some of the texts, by number or as a mask, (batch,)."""
-        parts = {name: value.chosen(rows) if isinstance(value, Batch) else value[rows] for name, value in vars(self).items()}
+        parts = {
+            name: value.chosen(rows) if isinstance(value, Batch) else value[rows] for name, value in vars(self).items()
+        }
         return replace(self, **parts)
 
     def to(self, device: torch.device | str) -> "Pair":

@@ -52,7 +52,11 @@ class Graph:
         self.writers: tuple[str, ...] = (EMBEDDING, *(part.label for part in self.parts))
         """Label of each writer, in the order of computation."""
         self.readers: tuple[Reader, ...] = (
-            *(Reader(name, part) for part in self.parts for name in (HEAD_INPUTS if part.head is not None else ("mlp",))),
+            *(
+                Reader(name, part)
+                for part in self.parts
+                for name in (HEAD_INPUTS if part.head is not None else ("mlp",))
+            ),
             Reader("output", None),
         )
         """Every input, in the order of computation; those of a head are next to each other."""

@@ -108,9 +108,7 @@ def measure(
     )
     effects = score_edges(ctx, scoring, steps=steps, exactly=exactly)
     rng, graph = ctx.rng, scoring.graph
-    rankings = {
-        (method, sign): ranking(effects.shares(method), sign) for method in effects.by_method for sign in SIGNS
-    }
+    rankings = {(method, sign): ranking(effects.shares(method), sign) for method in effects.by_method for sign in SIGNS}
     rankings[RANDOM, ABSOLUTE] = rng.permutation(len(graph))
     order = rankings[IG_INPUTS, ABSOLUTE][: max(1, round(percent / 100 * len(graph)))]
     groups = np.array_split(order, min(GROUPS, len(order)))

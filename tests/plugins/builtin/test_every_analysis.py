@@ -23,10 +23,11 @@ QUICK = {
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
     "relabelling": {"relabellings": 3},
+    "circuit": {"steps": 1, "samples": 8},
     "borg": {"relabellings": 3},
 }
 """Options that keep an analysis short."""
-FEW_VARIANTS = {"ngram": ("dynamic", "base"), "speed": ("bijective", "base"), "probe": ("base",)}
+FEW_VARIANTS = {"circuit": ("dynamic", "base"), "ngram": ("dynamic", "base"), "speed": ("bijective", "base"), "probe": ("base",)}
 """Variants to test a slow analysis with; its own tests cover the others."""
 
 
