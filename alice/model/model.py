@@ -157,7 +157,7 @@ class Alice(LensSurface, HookedRootModule):
 
         """
         if not self.training:  # a norm whose mean square overflows divides by infinity and hides it
-            check_scores(torch.linalg.vector_norm(resid, dtype=torch.float32))
+            check_scores(torch.linalg.vector_norm(resid, dtype=torch.promote_types(resid.dtype, torch.float32)))
         if soft is None:
             soft = self.training if self.soft_answers is None else self.soft_answers
         pooled, counts = self.pool(self.ln_final(resid), ids)

@@ -81,13 +81,14 @@ def test_only_the_newest_computations_are_kept_and_nothing_of_others_is_removed(
     (theirs / "piece-0.npy").write_text("mine")
     (first.folder / "notes.txt").write_text("mine")
     second, third = (ctx.resumable(name, {}) for name in ("second", "third"))
-    assert second.folder.exists() and third.folder.exists()
+    assert second.folder.exists()
+    assert third.folder.exists()
     assert [path.name for path in first.folder.iterdir()] == ["notes.txt"]
     assert (theirs / "piece-0.npy").exists()
 
 
 def test_names_that_could_leave_the_folder_are_refused(first):
-    with pytest.raises(AliceError, match="a piece cannot be called '../piece'"):
+    with pytest.raises(AliceError, match=r"a piece cannot be called '\.\./piece'"):
         first.array("../piece", Counting(0))
 
 

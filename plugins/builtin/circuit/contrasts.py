@@ -1,5 +1,6 @@
 """The texts of a context as contrasts: the first half to score the edges on, the second half to test circuits on."""
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from torch import Tensor
@@ -33,6 +34,9 @@ class Contrasts:
         pair = self._pairs[number]
         rows = pair.usable & ((pair.clean.index >= self._first_tested) == self.testing)
         return pair.chosen(rows) if rows.any() else None
+
+    def __iter__(self) -> Iterator[Contrast | None]:
+        return (self[number] for number in range(len(self)))
 
     def __getitem__(self, number: int) -> Contrast | None:
         pair = self.pair(number)

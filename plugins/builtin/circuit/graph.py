@@ -91,7 +91,7 @@ class Graph:
 
     @cached_property
     def _owners(self) -> Ints:
-        """The number of the node that each reader belongs to, counted as writers are; the output is the last, (reader,)."""
+        """Number of the node of each reader, counted as writers are, with the output as the last one, (reader,)."""
         numbers = {label: number for number, label in enumerate((*self.writers, OUTPUT))}
         return np.array([numbers[reader.node] for reader in self.readers])
 

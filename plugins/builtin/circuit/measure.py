@@ -75,7 +75,7 @@ class Circuit:
     group_sizes: Ints
     """Number of edges in each group, (group,)."""
     ser: Floats
-    """Fraction of wrong characters of each text in the clean run, in the circuit and in the corrupted run, (text, 3)."""
+    """Fraction of wrong characters of each text: clean run, circuit and corrupted run, (text, 3)."""
 
 
 @dataclass(frozen=True, eq=False)

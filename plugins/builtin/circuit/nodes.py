@@ -1,6 +1,6 @@
-"""What every node writes and reads in a run: the clean and the corrupted outputs of a batch, and runs with chosen inputs.
+"""What every node writes, clean and corrupted, and hooks under which nodes read something else.
 
-No forward pass is re-implemented: hooks give the heads and the feed-forward layers other inputs, through the model's own
+No forward pass is re-implemented: the hooks give heads and feed-forward layers other inputs, through the model's own
 norms and weights.
 """
 
@@ -19,7 +19,7 @@ from alice.text import Batch, Pair
 
 HookList = list[tuple[str, Callable[..., Any]]]
 Inputs = Callable[[int, Input, Tensor], Tensor]
-"""Returns what a block's readers of one kind read, given the block, the kind and the stream there, (batch, pos, d_model):
+"""Returns what the readers of one kind in a block read, given the block, the kind and the stream there:
 (batch, pos, head, d_model) for the heads, (batch, pos, d_model) for the feed-forward layer."""
 Score = Callable[[Tensor], Tensor]
 """Scores a final residual stream, (rows, pos, d_model) -> (rows,); rows may be several copies of the batch."""

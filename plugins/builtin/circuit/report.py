@@ -92,10 +92,10 @@ def _summary(found: Measured) -> str:
     kept, size, edges = found.circuit.kept, len(found.circuit.order), len(found.graph)
     clean, circuit, corrupted = 100 * found.circuit.ser.mean(0)
     text = (
-        f"The graph of {found.model} has {edges:,} edges. The {size} best by EAP-IG (inputs), {100 * size / edges:.3g} % "
-        f"of them, keep {100 * kept.share[0]:.0f} % of the score on texts that were not used to choose them; "
-        f"everything else keeps {100 * kept.share[1]:.0f} %. The symbol error rate is {clean:.1f} % in the clean run, "
-        f"{circuit:.1f} % in the circuit and {corrupted:.1f} % in the corrupted run."
+        f"The graph of {found.model} has {edges:,} edges. The {size} best by EAP-IG (inputs), "
+        f"{100 * size / edges:.3g} % of them, keep {100 * kept.share[0]:.0f} % of the score on texts that were not used "
+        f"to choose them; everything else keeps {100 * kept.share[1]:.0f} %. The symbol error rate is {clean:.1f} % in the clean "
+        f"run, {circuit:.1f} % in the circuit and {corrupted:.1f} % in the corrupted run."
     )
     if found.agreement:
         rest = [f"{value:.2f} for {METHODS[name]}" for name, (value, *_) in found.agreement.items() if name != EXACT]
@@ -205,8 +205,8 @@ def _faithfulness_figure(found: Measured) -> Figure:
     shown = {names[number] for number, curve in enumerate(found.curves) if curve.sign == ABSOLUTE}
     drawn.for_each_trace(lambda trace: trace.update(visible=True if trace.name in shown else "legendonly"))
     caption = (
-        "Share of the score that the best edges of each ranking keep on texts not used for scoring: 1 is the clean run, "
-        "0 the corrupted one. Band: 95 % interval over texts. Click a signed ranking in the legend to show it."
+        "Share of the score that the best edges of each ranking keep on texts not used for scoring: 1 is the clean "
+        "run, 0 the corrupted one. Band: 95 % interval over texts. Click a signed ranking in the legend to show it."
     )
     return Figure(drawn, caption)
 
@@ -238,8 +238,8 @@ def _area_table(found: Measured) -> Table:
     return Table(
         ("model", "method", "ranking", "cpr", "cpr_low", "cpr_high", "cmd", "cmd_low", "cmd_high", "kept_at_ten"),
         rows,
-        "Areas over the share of the edges, from 0.1 % to 100 %, by the trapezoidal rule: CPR under the curve f (more is "
-        "better), CMD under |1 - f| (less is better); and f of the best 10 % of the edges.",
+        "Areas over the share of the edges, from 0.1 % to 100 %, by the trapezoidal rule: CPR under the curve f (more "
+        "is better), CMD under |1 - f| (less is better); and f of the best 10 % of the edges.",
         labels={"cpr": "CPR", "cmd": "CMD", "kept_at_ten": "f at 10 %"},
     )
 
@@ -261,8 +261,8 @@ def _groups_figure(found: Measured) -> Figure:
     spans = np.stack([losses[0] - losses[1], losses[2] - losses[0]])
     drawn = bars(losses[0], labels=labels, errors=spans, x_title="edges of the circuit, by rank", y_title="score lost")
     caption = (
-        "What the circuit loses when a tenth of its edges is removed, strongest tenth first; 95 % intervals over texts. "
-        "A group whose interval includes 0 is not shown to be needed."
+        "What the circuit loses when a tenth of its edges is removed, strongest tenth first; 95 % intervals over "
+        "texts. A group whose interval includes 0 is not shown to be needed."
     )
     return Figure(drawn, caption)
 
@@ -298,8 +298,8 @@ def _agreement_figure(found: Measured) -> Figure:
         if method != EXACT:
             steps[METHODS[method]] = _scatter(found, reference, found.effects.shares(method))
     caption = (
-        "Every edge: exact effect across, estimate up, as shares of the total effect; both axes are logarithmic away from "
-        "zero. Estimates on the line equal the exact effect."
+        "Every edge: exact effect across, estimate up, as shares of the total effect; both axes are logarithmic away "
+        "from zero. Estimates on the line equal the exact effect."
     )
     data = Table(
         ("edge", "writer", "reader", "input", *(method.replace("-", "_") for method in found.effects.by_method)),

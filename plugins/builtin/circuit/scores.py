@@ -105,7 +105,8 @@ def _gradients(contrast: Contrast, stream: Tensor, *, start: int, hooks: HookLis
     with torch.enable_grad(), model.hooks(fwd_hooks=listening):
         final = model.resid(contrast.ids, stream=stream.detach().requires_grad_(), start=start)
         read[len(model.blocks), "output"] = final
-        found = torch.autograd.grad(contrast.score(final).sum(), list(read.values()))
+        # An input that the score does not depend on, such as queries under a fixed pattern, has gradient zero.
+        found = torch.autograd.grad(contrast.score(final).sum(), list(read.values()), materialize_grads=True)
     return dict(zip(read, found, strict=True))
 
 
@@ -118,7 +119,7 @@ def _groups(contrast: Contrast) -> Iterator[int]:
 
 
 def _group_gradients(contrast: Contrast, end: int, share: float) -> Gradients:
-    """Return the gradients when the group of writers that ends at `end` is partly corrupted, and what follows reacts."""
+    """Return the gradients when the group of writers that ends at `end` is partly corrupted."""
     block, within = divmod(end - 1, contrast.graph.n_heads + 1)
     if within == 0:  # the embedding, or the feed-forward layer before `block`
         change = (1 - share) * (contrast.corrupted[end - 1] - contrast.clean[end - 1])

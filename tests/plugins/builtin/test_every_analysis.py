@@ -27,7 +27,12 @@ QUICK = {
     "borg": {"relabellings": 3},
 }
 """Options that keep an analysis short."""
-FEW_VARIANTS = {"circuit": ("dynamic", "base"), "ngram": ("dynamic", "base"), "speed": ("bijective", "base"), "probe": ("base",)}
+FEW_VARIANTS = {
+    "circuit": ("dynamic", "base"),
+    "ngram": ("dynamic", "base"),
+    "speed": ("bijective", "base"),
+    "probe": ("base",),
+}
 """Variants to test a slow analysis with; its own tests cover the others."""
 
 

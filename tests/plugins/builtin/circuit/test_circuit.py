@@ -17,8 +17,8 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def test_a_model_whose_blocks_add_nothing_has_a_circuit_of_one_edge():
-    ctx = RunContext.open(reader(), data=tiny_texts(8), split="all")
-    result = CircuitAnalysis(samples=8, edges=0.1, steps=2, exact=True).run(ctx)
+    ctx = RunContext.open(reader(), data=tiny_texts(4), split="all")
+    result = CircuitAnalysis(samples=4, edges=0.1, steps=2, exact=True).run(ctx)
     (first, *others) = result.tables["edges"].records(model="base")
     assert (first["writer"], first["reader"], first["exact"]) == ("embedding", "output", pytest.approx(100))
     assert first["eap_ig_activations"] == pytest.approx(first["eap_ig_inputs"])
@@ -48,7 +48,9 @@ def test_interrupted_patching_continues_where_it_stopped(base, monkeypatch):
         return patch(contrast, block)
 
     contrasts = measure.Contrasts(ctx, counterfactual="other-text", replacement="resample", testing=False)
-    expected = measure.exact_effects(ctx, measure.Contrasts(ctx, counterfactual="one-word", replacement="zero", testing=False))
+    expected = measure.exact_effects(
+        ctx, measure.Contrasts(ctx, counterfactual="one-word", replacement="zero", testing=False)
+    )
     monkeypatch.setattr(measure, "_exact_block", interrupted)
     with pytest.raises(KeyboardInterrupt):
         measure.exact_effects(ctx, contrasts)

@@ -31,7 +31,9 @@ def test_edges_off_every_path_change_nothing(base):
 
 def test_an_edge_carries_only_what_its_own_reader_reads(base):
     contrast = contrast_of(base)
-    direct = np.array([label == "embedding → output" for label in contrast.graph.labels(np.arange(len(contrast.graph)))])
+    direct = np.array(
+        [label == "embedding → output" for label in contrast.graph.labels(np.arange(len(contrast.graph)))]
+    )
     expected = contrast.corrupted.sum(0) - contrast.corrupted[0] + contrast.clean[0]
     torch.testing.assert_close(circuit_stream(contrast, direct), expected, atol=1e-5, rtol=1e-5)
 

@@ -5,18 +5,25 @@ from dataclasses import replace
 import torch
 
 from alice.model import Alice
+from alice.plugins import RunContext
 from alice.plugins.builtin.circuit.contrasts import Contrasts
 from alice.plugins.builtin.circuit.nodes import Contrast
-from alice.plugins.conformance import tiny_context
+
+TEXTS = [
+    "THE CAT SAW A DOG AND A HEN",
+    "NO DOG SAW THE CAT OR BEE",
+    "A BEE SAW THAT THE DOG SAT.",
+    "IT SAT WITH A CAT OR HEN.",
+]
 
 
 def contrast_of(model: Alice, replacement: str = "resample") -> Contrast:
     """Return the contrast of two texts of different lengths in one batch."""
-    contrasts = Contrasts(
-        tiny_context(model, texts=6), counterfactual="other-text", replacement=replacement, testing=False
-    )
-    found = [contrasts[number] for number in range(len(contrasts))]
-    return max((contrast for contrast in found if contrast is not None), key=lambda contrast: len(contrast.ids))
+    ctx = RunContext.open(model, data=TEXTS)
+    (contrast,) = Contrasts(ctx, counterfactual="other-text", replacement=replacement, testing=False)
+    assert contrast is not None
+    assert sorted(contrast.batch.mask.sum(1).tolist()) == [25, 27]
+    return contrast
 
 
 def with_linear_score(contrast: Contrast) -> Contrast:
