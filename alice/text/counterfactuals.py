@@ -62,10 +62,13 @@ class Pair:
 
     def chosen(self, rows: Tensor) -> "Pair":
         """Return some of the texts, by number or as a mask, (batch,)."""
-        parts = {
-            name: value.chosen(rows) if isinstance(value, Batch) else value[rows] for name, value in vars(self).items()
-        }
-        return replace(self, **parts)
+        return Pair(
+            self.clean.chosen(rows),
+            self.corrupted.chosen(rows),
+            self.scored[rows],
+            self.reader[rows],
+            self.usable[rows],
+        )
 
     def to(self, device: torch.device | str) -> "Pair":
         """Return the pair on another device."""

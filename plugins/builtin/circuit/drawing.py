@@ -1,5 +1,9 @@
-"""The circuit as a graph to read: layers from left to right, a row per head, edges as wide as they matter."""
+"""The circuit as a graph to read: layers from left to right, a row per head, edges as wide as they matter.
 
+Also the scatter of estimated against exact effects.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +25,8 @@ POINTS = 17
 HOVERED = (5, 8, 11)
 """Points of a curve that show its numbers."""
 QUIET = PALETTE[-1]
+SMALL = 1e-4
+"""Share of the effect below which the axes of the scatter are linear, and logarithmic above."""
 
 
 def graph_figure(graph: Graph, order: Ints, shares: Floats, counts: list[int]) -> go.Figure:
@@ -34,8 +40,8 @@ def graph_figure(graph: Graph, order: Ints, shares: Floats, counts: list[int]) -
 
     """
     largest = float(np.abs(shares[order]).max(initial=0.0)) or 1.0
-    steps = {f"{count} edges": _figure(graph, order[:count], shares / largest, shares) for count in counts}
-    return slider(steps, prefix="the strongest ", start=len(counts) // 2)
+    steps = {str(count): _figure(graph, order[:count], shares / largest, shares) for count in counts}
+    return slider(steps, prefix="strongest edges: ", start=len(counts) // 2)
 
 
 def _figure(graph: Graph, edges: Ints, relative: Floats, shares: Floats) -> go.Figure:
@@ -156,3 +162,37 @@ def _nodes(graph: Graph, edges: Ints) -> go.Scatter:
         showlegend=False,
         meta=DERIVED,
     )
+
+
+def agreement_scatter(graph: Graph, reference: Floats, estimate: Floats) -> go.Figure:
+    """Draw an estimate against the exact effect of every edge, both as shares of the total effect, (edge,)."""
+    ticks = [sign * size for sign in (-1, 1) for size in (1e-3, 1e-2, 1e-1, 1.0)] + [0.0]
+    axis = {"tickvals": _stretched(ticks).tolist(), "ticktext": [f"{100 * tick:g} %" for tick in ticks]}
+    ends = _stretched([float(min(reference.min(), estimate.min())), float(max(reference.max(), estimate.max()))])
+    drawn = go.Figure(
+        layout={
+            "template": template(),
+            "height": 460,
+            "showlegend": False,
+            "hovermode": "closest",
+            "xaxis": {**axis, "title": {"text": "exact effect"}},
+            "yaxis": {**axis, "title": {"text": "estimate"}},
+        }
+    )
+    drawn.add_trace(go.Scatter(x=ends, y=ends, mode="lines", line={"color": PALETTE[-1], "width": 1}, hoverinfo="skip"))
+    drawn.add_trace(
+        go.Scatter(
+            x=_stretched(reference),
+            y=_stretched(estimate),
+            mode="markers",
+            marker={"size": 4, "color": PALETTE[0], "opacity": 0.6},
+            text=graph.labels(np.arange(len(reference))),
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    return drawn
+
+
+def _stretched(values: Floats | Sequence[float]) -> Floats:
+    """Return values on a scale that is linear near zero and logarithmic away from it."""
+    return np.arcsinh(np.asarray(values, dtype=np.float64) / SMALL)

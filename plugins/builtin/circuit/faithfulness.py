@@ -26,7 +26,8 @@ def areas(f: Floats) -> tuple[Floats, Floats]:
     Both use the trapezoidal rule between the sizes in `PERCENTS`, from 0.1 % to 100 % of the edges.
     """
     share = np.array(PERCENTS) / 100
-    return np.trapezoid(f, share, axis=-1), np.trapezoid(np.abs(1 - f), share, axis=-1)
+    under, apart = (np.asarray(np.trapezoid(curve, share, axis=-1), np.float64) for curve in (f, np.abs(1 - f)))
+    return under, apart
 
 
 @torch.no_grad()

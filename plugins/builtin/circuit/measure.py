@@ -240,16 +240,23 @@ def _agreement(effects: Effects, rng: np.random.Generator) -> dict[str, Interval
     even = np.arange(texts) % 2 == 0
     others = [method for method in effects.by_method if method != EXACT]
 
-    def correlations(weights: Floats) -> Floats:
-        rows = [effects.shares(method, weights) for method in (EXACT, *others)]
+    def correlations(weights: Floats) -> list[float]:
+        reference = effects.shares(EXACT, weights)
         halves = [effects.shares(EXACT, np.where(part, weights, 0.0)) for part in (even, ~even)] if texts > 1 else []
-        between = np.corrcoef(rankdata(np.stack(rows), axis=1))[0, 1:]
-        return np.append(between, np.corrcoef(rankdata(np.stack(halves), axis=1))[0, 1] if halves else np.nan)
+        return [
+            *(_spearman(reference, effects.shares(method, weights)) for method in others),
+            _spearman(*halves) if halves else np.nan,
+        ]
 
     values = correlations(np.ones(texts))
-    draws = np.stack([correlations(rng.exponential(size=texts)) for _ in range(DRAWS)])
+    draws = np.array([correlations(rng.exponential(size=texts)) for _ in range(DRAWS)])
     columns = zip((*others, EXACT), values, draws.T, strict=True)
-    return {method: _interval(float(value), drawn) for method, value, drawn in columns}
+    return {method: _interval(value, drawn) for method, value, drawn in columns}
+
+
+def _spearman(one: Floats, other: Floats) -> float:
+    """Return the rank correlation over the edges, (edge,) each."""
+    return float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
 
 
 def _interval(value: float, draws: Floats) -> Interval:

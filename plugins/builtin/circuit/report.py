@@ -1,26 +1,21 @@
 """The result of the circuit analysis: the graph, how faithful circuits are, and how well the methods agree."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from alice.causal import Recovered
-from alice.plugins.builtin.circuit.drawing import graph_figure
+from alice.plugins.builtin.circuit.drawing import agreement_scatter, graph_figure
 from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
 from alice.reports import Figure, Metric, Result, Section, Table, model_key
 from alice.reports.figures import bars, layer_curve, slider
-from alice.reports.figures.theme import PALETTE, template
-from alice.statistics import Floats, bayesian_bootstrap, blank_nan
+from alice.statistics import bayesian_bootstrap, blank_nan
 
 SHOWN = 50
 """Edges in the table of the best ones."""
 DRAWN = (10, 20, 40, 100, 200)
 """Numbers of edges that the drawing offers, if the circuit has as many."""
-SMALL = 1e-4
-"""Share of the effect below which the scatter is linear, and logarithmic above."""
 METHODS = {
     "eap": "EAP",
     "eap-ig-inputs": "EAP-IG (inputs)",
@@ -65,7 +60,7 @@ def report(found: Measured) -> Result:
         figures["agreement"], tables["agreement"] = _agreement_figure(found), _agreement_table(found)
         names = [model_key("agreement", found.model)]
         sections.append(Section("agreement", "Estimates and exact effects", figures=names, tables=["agreement"]))
-    arrays = {f"effects-{method}": values for method, values in found.effects.by_method.items()}
+    arrays: dict[str, Any] = {f"effects-{method}": values for method, values in found.effects.by_method.items()}
     arrays |= {"total": found.effects.total, "edges": found.graph.edges, "circuit": found.circuit.order}
     return Result(
         title="Circuit",
@@ -93,9 +88,9 @@ def _summary(found: Measured) -> str:
     clean, circuit, corrupted = 100 * found.circuit.ser.mean(0)
     text = (
         f"The graph of {found.model} has {edges:,} edges. The {size} best by EAP-IG (inputs), "
-        f"{100 * size / edges:.3g} % of them, keep {100 * kept.share[0]:.0f} % of the score on texts that were not used "
-        f"to choose them; everything else keeps {100 * kept.share[1]:.0f} %. The symbol error rate is {clean:.1f} % in the clean "
-        f"run, {circuit:.1f} % in the circuit and {corrupted:.1f} % in the corrupted run."
+        f"{100 * size / edges:.3g} % of them, keep {100 * kept.share[0]:.0f} % of the score on texts that were not "
+        f"used to choose them; everything else keeps {100 * kept.share[1]:.0f} %. The symbol error rate is "
+        f"{clean:.1f} % in the clean run, {circuit:.1f} % in the circuit and {corrupted:.1f} % in the corrupted run."
     )
     if found.agreement:
         rest = [f"{value:.2f} for {METHODS[name]}" for name, (value, *_) in found.agreement.items() if name != EXACT]
@@ -110,8 +105,8 @@ def _metrics(found: Measured) -> list[Metric]:
         _metric("faithfulness", _one(kept, 0), model, "score kept by the circuit"),
         _metric("completeness", _one(kept, 1), model, "score kept without the circuit"),
         Metric("circuit-edges", size, model=model, label="edges in the circuit"),
-        Metric("connected-edges", _connected(found), model=model, label="of them on a path to the output"),
-        Metric("edges", len(found.graph), model=model),
+        Metric("connected-edges", _connected(found), model=model, label="edges on a path to the output"),
+        Metric("edges", len(found.graph), model=model, label="edges of the model"),
         _metric("cpr", curve.cpr, model, "area under the curve (CPR)"),
         _metric("cmd", curve.cmd, model, "area between the curve and 1 (CMD)"),
         _metric("cpr-random", _curve(found, RANDOM).cpr, model, "CPR of a random ranking"),
@@ -132,7 +127,11 @@ def _metric(name: str, value: Interval, model: str, label: str) -> Metric:
 
 
 def _errors(found: Measured) -> list[Metric]:
-    names = {"ser": "symbol error rate", "ser-circuit": "in the circuit", "ser-corrupted": "in the corrupted run"}
+    names = {
+        "ser": "symbol error rate",
+        "ser-circuit": "SER in the circuit",
+        "ser-corrupted": "SER in the corrupted run",
+    }
     metrics = []
     for column, (name, label) in enumerate(names.items()):
         estimate = bayesian_bootstrap(100 * found.circuit.ser[:, column], np.random.default_rng(0))
@@ -160,6 +159,7 @@ def _graph_figure(found: Measured) -> Figure:
 
 
 def _names(found: Measured, edge: int) -> tuple[str, str, str]:
+    """Return the writer of an edge, the node that reads it, and the input by which it does."""
     writer, reader = found.graph.edges[edge]
     return found.graph.writers[writer], found.graph.readers[reader].node, found.graph.readers[reader].input
 
@@ -170,7 +170,7 @@ def _edge_table(found: Measured) -> Table:
     methods = [first, *(method for method in found.effects.by_method if method != first)]
     shares = {method: 100 * found.effects.shares(method) for method in methods}
     best = np.argsort(-np.abs(shares[first]), kind="stable")[:SHOWN].tolist()
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (
             found.model,
             *_names(found, edge),
@@ -296,7 +296,7 @@ def _agreement_figure(found: Measured) -> Figure:
     steps = {}
     for method in found.effects.by_method:
         if method != EXACT:
-            steps[METHODS[method]] = _scatter(found, reference, found.effects.shares(method))
+            steps[METHODS[method]] = agreement_scatter(found.graph, reference, found.effects.shares(method))
     caption = (
         "Every edge: exact effect across, estimate up, as shares of the total effect; both axes are logarithmic away "
         "from zero. Estimates on the line equal the exact effect."
@@ -313,39 +313,6 @@ def _agreement_figure(found: Measured) -> Figure:
         ],
     )
     return Figure(slider(steps, prefix="", start=len(steps) - 1), caption, data)
-
-
-def _scatter(found: Measured, reference: Floats, estimate: Floats) -> go.Figure:
-    ticks = [sign * size for sign in (-1, 1) for size in (1e-3, 1e-2, 1e-1, 1.0)] + [0.0]
-    axis = {"tickvals": _stretched(ticks).tolist(), "ticktext": [f"{100 * tick:g} %" for tick in ticks]}
-    ends = _stretched([float(min(reference.min(), estimate.min())), float(max(reference.max(), estimate.max()))])
-    drawn = go.Figure(
-        layout={
-            "template": template(),
-            "height": 460,
-            "showlegend": False,
-            "hovermode": "closest",
-            "xaxis": {**axis, "title": {"text": "exact effect"}},
-            "yaxis": {**axis, "title": {"text": "estimate"}},
-        }
-    )
-    drawn.add_trace(go.Scatter(x=ends, y=ends, mode="lines", line={"color": PALETTE[-1], "width": 1}, hoverinfo="skip"))
-    drawn.add_trace(
-        go.Scatter(
-            x=_stretched(reference),
-            y=_stretched(estimate),
-            mode="markers",
-            marker={"size": 4, "color": PALETTE[0], "opacity": 0.6},
-            text=found.graph.labels(np.arange(len(reference))),
-            hovertemplate="%{text}<extra></extra>",
-        )
-    )
-    return drawn
-
-
-def _stretched(values: Floats | Sequence[float]) -> Floats:
-    """Return values on a scale that is linear near zero and logarithmic away from it."""
-    return np.arcsinh(np.asarray(values, dtype=np.float64) / SMALL)
 
 
 def _agreement_table(found: Measured) -> Table:
