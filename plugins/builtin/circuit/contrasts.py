@@ -25,6 +25,9 @@ class Contrasts:
         if texts < 2:
             raise AliceError("there is one text only; give at least two, one to score edges on and one to test on")
         self._first_tested = (texts + 1) // 2
+        if not any(self.pair(number) is not None for number in range(len(self))):
+            half = "test circuits" if testing else "score edges"
+            raise AliceError(f"no text to {half} on has a counterfactual; take more texts, or another counterfactual")
 
     def __len__(self) -> int:
         return len(self._pairs)

@@ -1,6 +1,6 @@
 """Scores every edge on one half of the texts, and tests the circuits that follow from the scores on the other half."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,6 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from alice.causal import Recovered, recovered, symbol_errors
-from alice.errors import AliceError
 from alice.plugins.builtin.circuit.contrasts import Contrasts
 from alice.plugins.builtin.circuit.faithfulness import areas, circuit_stream, sizes
 from alice.plugins.builtin.circuit.graph import Chosen, Graph
@@ -137,19 +136,27 @@ def score_edges(ctx: RunContext, contrasts: Contrasts, *, steps: int, exactly: b
     methods: dict[str, Callable[[Contrast], Tensor]] = {EAP: eap, IG_INPUTS: partial(eap_ig_inputs, steps=steps)}
     if exactly:
         methods[IG_ACTIVATIONS] = partial(eap_ig_activations, steps=steps)
-    found: dict[str, list[Floats]] = {method: [] for method in methods}
-    total: list[Floats] = []
-    for number in ctx.progress(range(len(contrasts)), "Scoring edges"):
-        if (contrast := contrasts[number]) is not None:
-            total.append(_numpy(contrast.clean_scores - contrast.corrupted_scores))
-            for method, score in methods.items():
-                found[method].append(_numpy(score(contrast)))
-    if not total:
-        raise AliceError("no text to score edges on has a counterfactual; take more texts, or another counterfactual")
-    by_method = {method: np.concatenate(values) for method, values in found.items()}
+    parts = [
+        _score_batch(contrasts[number], methods.values())
+        for number in ctx.progress(range(len(contrasts)), "Scoring edges")
+    ]
+    total, *effects = (np.concatenate(values) for values in zip(*filter(None, parts), strict=True))
+    by_method = dict(zip(methods, effects, strict=True))
     if exactly:
         by_method[EXACT] = exact_effects(ctx, contrasts)
-    return Effects(by_method, np.concatenate(total))
+    return Effects(by_method, total)
+
+
+def _score_batch(
+    contrast: Contrast | None, methods: Iterable[Callable[[Contrast], Tensor]]
+) -> tuple[Floats, ...] | None:
+    """Return the total effect on each text, (batch,), and the effects of all edges by each method, (batch, edge)."""
+    if contrast is None:
+        return None
+    return (
+        _numpy(contrast.clean_scores - contrast.corrupted_scores),
+        *(_numpy(score(contrast)) for score in methods),
+    )
 
 
 def exact_effects(ctx: RunContext, contrasts: Contrasts) -> Floats:
@@ -160,6 +167,7 @@ def exact_effects(ctx: RunContext, contrasts: Contrasts) -> Floats:
     contrast, of_batch = None, -1
     for batch, block in ctx.progress(jobs, "Patching every edge"):
         if batch != of_batch:
+            contrast = None  # so that two are never in memory
             contrast, of_batch = contrasts[batch], batch
         if contrast is not None:
             part = pieces.array(f"batch-{batch}-block-{block}", partial(_exact_block, contrast, block))
@@ -192,21 +200,24 @@ class Scores:
     """Fraction of wrong characters in the clean run, in the first circuit and in the corrupted run, (text, 3)."""
 
 
-@torch.no_grad()
 def run_circuits(ctx: RunContext, contrasts: Contrasts, circuits: Sequence[Chosen]) -> Scores:
     """Run circuits on the texts of the second half."""
-    found: list[tuple[Floats, ...]] = []
-    for number in ctx.progress(range(len(contrasts)), "Testing circuits"):
-        if (contrast := contrasts[number]) is None:
-            continue
-        scores = torch.stack([_score(contrast, chosen) for chosen in circuits], 1)
-        streams = (contrast.clean.sum(0), circuit_stream(contrast, circuits[0]), contrast.corrupted.sum(0))
-        errors = [symbol_errors(contrast.model, stream, contrast.ids, contrast.batch) for stream in streams]
-        parts = (scores, contrast.clean_scores, contrast.corrupted_scores, torch.stack(errors, 1))
-        found.append(tuple(map(_numpy, parts)))
-    if not found:
-        raise AliceError("no text to test circuits on has a counterfactual; take more texts, or another counterfactual")
-    return Scores(*(np.concatenate(values) for values in zip(*found, strict=True)))
+    parts = [
+        _run_batch(contrasts[number], circuits) for number in ctx.progress(range(len(contrasts)), "Testing circuits")
+    ]
+    return Scores(*(np.concatenate(values) for values in zip(*filter(None, parts), strict=True)))
+
+
+@torch.no_grad()
+def _run_batch(contrast: Contrast | None, circuits: Sequence[Chosen]) -> tuple[Floats, ...] | None:
+    """Return the fields of `Scores` for the texts of a batch."""
+    if contrast is None:
+        return None
+    scores = torch.stack([_score(contrast, chosen) for chosen in circuits], 1)
+    streams = (contrast.clean.sum(0), circuit_stream(contrast, circuits[0]), contrast.corrupted.sum(0))
+    errors = [symbol_errors(contrast.model, stream, contrast.ids, contrast.batch) for stream in streams]
+    parts = (scores, contrast.clean_scores, contrast.corrupted_scores, torch.stack(errors, 1))
+    return tuple(map(_numpy, parts))
 
 
 def _score(contrast: Contrast, chosen: Chosen) -> Tensor:
