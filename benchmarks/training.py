@@ -27,7 +27,7 @@ def _share(preset: str, batch: Batch, *, rounds: int, padding: float) -> Ratio:
     shapes = training_shapes(config, tokens)
 
     def step() -> None:
-        objective(batch.cipher_ids, batch.plain_ids).backward()
+        objective(batch.cipher_ids, batch.plain_ids).sum().backward()
         steps.step()
         steps.zero_grad()
 

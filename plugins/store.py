@@ -5,8 +5,9 @@ store is a folder named by a hash of the checkpoint, the texts with their keys, 
 subfolder for each hook, so that other hooks of the same texts are added to the same store. Together the stores take at
 most `ALICE_INTERP_CACHE_LIMIT` bytes (8G by default); the hooks used least recently are evicted.
 
-The store must never return anything but what the clean model computes. A model that is hooked or changed is refused,
-each file carries a checksum, and one batch of what an earlier request stored is recomputed before the rest is used.
+The store must never return anything but what the clean model computes. A private copy of the model, which no analysis
+sees, computes it, and a request is refused while the model is hooked or changed. Each file carries a checksum, and two
+batches of what an earlier request stored, one of them random, are recomputed before the rest is used.
 Anything missing, damaged or different is computed again, so the folder may be deleted at any time. Only folders with
 our marker are removed, only files that we write, and links are never followed.
 """
@@ -26,6 +27,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from secrets import randbelow
 from stat import S_ISDIR, S_IWOTH
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -73,15 +75,7 @@ class StoredActivations:
     """Pairs `(batch, cache)` like `Activations`, with the same attributes, kept in a folder."""
 
     def __init__(self, named: NamedModel, texts: Sample, *, source: Activations, batches: SampleBatches) -> None:
-        """Open the store of a model and its texts.
-
-        Args:
-            named: the model.
-            texts: the texts and keys.
-            source: the hooks, and the model that computes what is not stored yet.
-            batches: the batches of the texts.
-
-        """
+        """Open the store of a model and its texts; `source` has the hooks and computes what is not stored yet."""
         self.named, self.source, self.batches = named, source, batches
         self.model, self.names, self.grad = source.model, source.names, False
         self._about = {
@@ -93,6 +87,7 @@ class StoredActivations:
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
         key = sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()[:32]
+        self._names = {"checkpoint_name": named.name, "corpus": texts.description}  # for people; not part of the hash
         root = stores_folder()
         self.folder = root / key
         own = {self.folder / name for name in source.names}
@@ -108,35 +103,28 @@ class StoredActivations:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[tuple[Batch, ActivationCache]]:
-        """Yield all pairs; if the weights change meanwhile, remove what was stored and raise."""
-        check = cache(self._check_weights)  # hashing takes a second for a large model, so once before and once after
-        try:
-            for number in range(len(self)):
-                yield self._pair(number, check)
-        finally:
-            if check.cache_info().currsize and not self.named.is_unchanged():
-                for name in self.source.names:
-                    remove_hook(self.folder / name)
-                self._check_weights()
+        check = cache(self.named.check_unchanged)  # hashing takes a second for a large model: once before, once after
+        for number in range(len(self)):
+            yield self._pair(number, check)
+        if check.cache_info().currsize:
+            self.named.check_unchanged()
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
-        return self._pair(number, self._check_weights)
+        return self._pair(number, self.named.check_unchanged)
 
-    def _pair(self, number: int, check_weights: Callable[[], None]) -> tuple[Batch, ActivationCache]:
-        """Return a batch with its activations; `check_weights` is called before any are computed."""
+    def _pair(self, number: int, check: Callable[[], None]) -> tuple[Batch, ActivationCache]:
+        """Return a batch with its activations; `check` is called before any are computed."""
         batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
         found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}
         shards = {name: self._shard(name, number) for name in names}
-        untested = [name for name in found if name not in self._trusted and shards[name] not in self._known]
-        if wanted := [name for name in names if name not in found or name in untested]:
-            check_weights()
-            for name, tensor in self._compute(wanted, batch).items():
-                if name in untested and _agree(found[name], tensor):
-                    self._trusted.add(name)
-                    continue
-                if name in untested:
-                    remove_hook(self.folder / name)
+        if untested := [name for name in found if name not in self._trusted and shards[name] not in self._known]:
+            check()
+            for name in self._discard_wrong(untested, number):
+                del found[name]
+        if missing := [name for name in names if name not in found]:
+            check()
+            for name, tensor in self._compute(missing, batch).items():
                 found[name] = tensor
                 self._write(shards[name], name, tensor)
         self._known.update(shard for shard in shards.values() if shard.exists())
@@ -151,17 +139,22 @@ class StoredActivations:
                 "remove the hook, or use ctx.activations"
             )
 
-    def _check_weights(self) -> None:
-        """Refuse a model whose weights are not those of its fingerprint."""
-        if not self.named.is_unchanged():
-            raise AliceError(
-                f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
-                "stored; open the changed model with RunContext.open, or use ctx.activations"
-            )
+    def _discard_wrong(self, names: list[str], number: int) -> list[str]:
+        """Recompute a batch and a random one; remove and return the hooks of which a stored batch is different."""
+        wrong: set[str] = set()
+        for tried in {number, randbelow(len(self))}:
+            batch = self.batches[tried]
+            stored = {name: tensor for name in names if (tensor := self._read(name, tried, batch)) is not None}
+            computed = self._compute(list(stored), batch) if stored else {}
+            wrong |= {name for name, tensor in computed.items() if not _agree(stored[name], tensor)}
+        self._trusted.update(set(names) - wrong)
+        for name in wrong:
+            remove_hook(self.folder / name)
+        return sorted(wrong)
 
     def _compute(self, names: list[str], batch: Batch) -> dict[str, Tensor]:
         """Run the clean model for some hooks; return ordinary tensors on the CPU, as reading from disk does."""
-        model = self.named.model
+        model = self.named.pristine
         found: dict[str, Tensor] = {}
         with torch.autocast(model.cfg.device.type, enabled=False):
             for kind, together in _passes(names):
@@ -195,7 +188,7 @@ class StoredActivations:
         try:
             if not (self.folder / ABOUT).exists():
                 with atomic_write(self.folder / ABOUT) as file:
-                    json.dump(self._about, file, indent=2)
+                    json.dump(self._about | self._names, file, indent=2)
             write_tensors(shard, {name: tensor}, {_CHECKSUM: _checksum(name, tensor)})
         except (FileNotFoundError, AliceError):
             if shard.parent.exists():

@@ -86,7 +86,8 @@ def rotate(x, truncated):
     length, width = x.shape
     frequencies = 1.0 / (10000.0 ** (torch.arange(0, width, 2).float() / width))
     angles = torch.arange(1024).float()[:length, None] * frequencies
-    cosines, sines = torch.cos(angles), torch.sin(angles)
+    turns = torch.polar(torch.ones_like(angles), angles)  # as they do: torch.cos rounds some entries near 1 otherwise
+    cosines, sines = turns.real, turns.imag
     if truncated:
         cosines, sines = cosines.long().float(), sines.long().float()
     turned = torch.empty_like(x)

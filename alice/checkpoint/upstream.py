@@ -1,13 +1,9 @@
-"""Imports a checkpoint of the authors' code (al-jshen/alice), a file of `torch.save`: its configuration and weights.
-
-The authors' configuration leaves out some facts of their code: 1,024 rotary positions with base 10,000, RMSNorm with
-eps 1e-5, answers that may be any id, and a rotary table in the hypernetwork that is truncated to integers.
-"""
+"""Imports a checkpoint of the authors' code (al-jshen/alice), a file of `torch.save`: its weights under our names."""
 
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -17,19 +13,14 @@ import torch
 from torch import Tensor
 
 from alice.checkpoint import folder
+from alice.checkpoint.upstream_config import is_whole, model_config, stated_cross_heads
 from alice.errors import AliceError, nearest, printable
 from alice.files import atomic_write, regular_file
-from alice.model import ModelConfig, Variant
-from alice.model.config import LARGEST_NUMBER, LARGEST_SIZE
-from alice.text import LETTERS, Alphabet
+from alice.model import ModelConfig
 
 WEIGHTS, AVERAGED, CONFIG, STEP = "model_state_dict", "ema_model_state_dict", "config", "global_step"
 PREFIXES = ("_orig_mod.", "module.")
 """Prefixes that compiling and averaging add to the names of weights, possibly both."""
-POSITIONS, ROPE_BASE, NORM_EPS = 1024, 10_000.0, 1e-5
-MLP_MULTIPLE = 256
-LONGEST_SHOWN = 60
-HYPER_GATE = "embeddings.blocks.0.feed_forward.w1.weight"
 
 Piece = tuple[str, tuple[int, ...], str]
 """The authors' name of a tensor, its shape, and our name; pieces with the same name of ours are stacked in order."""
@@ -48,14 +39,26 @@ class Upstream:
     """Entry of the file that the weights come from."""
     has_average: bool
     """Whether the file also has averaged weights."""
+    stated_cross_heads: int | None = None
+    """Heads of the cross-attention that the file states; None if it states none or the model is not bijective."""
+
+    def with_cross_heads(self, heads: int) -> "Upstream":
+        """Return the same weights with another number of cross-attention heads."""
+        return replace(self, config=replace(self.config, cross_heads=heads))
+
+    def possible_cross_heads(self) -> list[int]:
+        """Return the likely numbers of cross-attention heads: that of the configuration first, then 1 and `n_heads`."""
+        heads = (self.config.cross_heads, 1, self.config.n_heads)
+        return list(dict.fromkeys(heads)) if self.config.variant == "bijective" else [self.config.cross_heads]
 
 
-def read(file: Path, *, alphabet: str | None = None, ema: bool = False) -> Upstream:
+def read(file: Path, *, alphabet: str | None = None, cross_heads: int | None = None, ema: bool = False) -> Upstream:
     """Read a checkpoint of the authors' code; raise AliceError if it is damaged or does not fit.
 
     Args:
         file: what their trainer saved.
         alphabet: the symbols in the order of their ids; letters, space, then the config's `extra_chars` if None.
+        cross_heads: heads of the cross-attention of a bijective model; those that the file states, or 1, if None.
         ema: whether to take the weights averaged over training instead of the last ones.
 
     """
@@ -68,9 +71,10 @@ def read(file: Path, *, alphabet: str | None = None, ema: bool = False) -> Upstr
     if not isinstance(saved.get(source), dict):
         raise AliceError(f"{file} has no averaged weights ({AVERAGED!r}); import it without --ema")
     weights = _unwrap(saved[source], averaged=ema, where=where)
-    config = model_config(saved[CONFIG], weights, alphabet=alphabet, where=where)
-    step = saved.get(STEP) if _is_whole(saved.get(STEP), least=0) else None
-    return Upstream(config, rename(weights, config, where=where), step, source, AVERAGED in saved)
+    config = model_config(saved[CONFIG], weights, alphabet=alphabet, cross_heads=cross_heads, where=where)
+    step = saved.get(STEP) if is_whole(saved.get(STEP), least=0) else None
+    stated = stated_cross_heads(saved[CONFIG], where=where) if config.variant == "bijective" else None
+    return Upstream(config, rename(weights, config, where=where), step, source, AVERAGED in saved, stated)
 
 
 def write(out: Path, file: str, found: Upstream, *, check: str, decodes: bool) -> None:
@@ -91,7 +95,7 @@ def card(name: str, file: str, found: Upstream, *, check: str, decodes: bool) ->
         if config.hyper_rope_truncated
         else ""
     )
-    verdict = "" if decodes else " **It does not decode: the symbols are probably in another order.**"
+    verdict = "" if decodes else f" **It does not decode: {doubts(config)}.**"
     return f"""# {name}
 
 A `{config.variant}` ALICE model of the authors' code (al-jshen/alice), imported with `alice-interp ckpt import` from
@@ -101,11 +105,35 @@ A `{config.variant}` ALICE model of the authors' code (al-jshen/alice), imported
 
 - The symbols in the order of their ids, after padding: `{config.symbols}`. The authors' tokeniser is not published.
 - Any id can be an answer, including padding and punctuation, as in the authors' code.
-{truncated}
+{_heads_line(found)}{truncated}
 ## Check
 
 {check}.{verdict}
 """
+
+
+def doubts(config: ModelConfig) -> str:
+    """Return why an imported model may not decode."""
+    heads = " or the number of cross-attention heads" if config.variant == "bijective" else ""
+    return f"the order of the symbols{heads} may be another one, or the model is not trained"
+
+
+def cross_heads_found(found: Upstream) -> str:
+    """Return a line that names the number of cross-attention heads that decodes, and the one in the file."""
+    return f"cross-attention with {_heads(found)} decodes; the file states {found.stated_cross_heads or 'no number'}"
+
+
+def _heads_line(found: Upstream) -> str:
+    if found.config.variant != "bijective":
+        return ""
+    return (
+        f"- The cross-attention has {_heads(found)}; the file states {found.stated_cross_heads or 'no number'}. "
+        "The authors' trainer ignores that number and uses 1.\n"
+    )
+
+
+def _heads(found: Upstream) -> str:
+    return "1 head" if found.config.cross_heads == 1 else f"{found.config.cross_heads} heads"
 
 
 def _load(file: Path) -> Any:
@@ -203,142 +231,3 @@ def _blocks(theirs: str, ours: str, layers: int, d: int, width: int) -> Iterator
         yield f"{theirs}.{n}.feed_forward.w1.weight", (width, d), f"{ours}.{n}.mlp.gate_up.weight"
         yield f"{theirs}.{n}.feed_forward.w3.weight", (width, d), f"{ours}.{n}.mlp.gate_up.weight"
         yield f"{theirs}.{n}.feed_forward.w2.weight", (d, width), f"{ours}.{n}.mlp.down.weight"
-
-
-def mlp_width(dim: int, multiplier: float | None, multiple: int) -> int:
-    """Return the hidden width of the authors' feed-forward layers."""
-    width = int(2 * 4 * dim / 3)
-    if multiplier is not None:
-        width = int(multiplier * width)
-    return -(-width // multiple) * multiple
-
-
-def model_config(
-    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, alphabet: str | None, where: str
-) -> ModelConfig:
-    """Return our configuration for the authors'; the weights decide what theirs leaves open.
-
-    Args:
-        values: the checkpoint's `config`.
-        weights: the tensors, under the authors' names.
-        alphabet: the symbols in the order of their ids; letters, space and `extra_chars` if None.
-        where: the file, for error messages.
-
-    """
-    read = _Values(values, where)
-    dim, heads = read.whole("dim"), read.whole("n_head")
-    multiplier = read.number("ffn_dim_multiplier") if values.get("ffn_dim_multiplier") is not None else None
-    variant = _variant(read)
-    special: dict[str, Any] = {"hyper_heads": heads}
-    if variant == "bijective":
-        special |= {"sinkhorn_tau": read.number("sinkhorn_tau"), "sinkhorn_iters": read.whole("sinkhorn_iters")}
-        cross = values.get("cross_n_head")
-        special["cross_heads"] = (
-            1 if cross is None or (isinstance(cross, int) and not cross) else read.whole("cross_n_head")
-        )
-    elif variant == "dynamic":
-        special = {"hyper_layers": read.whole("embedding_n_layer"), "hyper_heads": read.whole("embedding_n_head")}
-        special["hyper_mlp"] = _hyper_width(dim, multiplier, max(1, dim // special["hyper_heads"]), weights)
-        special["hyper_rope_truncated"] = True
-    try:
-        return ModelConfig(
-            variant=variant,
-            d_model=dim,
-            n_layers=read.whole("n_layer"),
-            n_heads=heads,
-            d_mlp=mlp_width(dim, multiplier, MLP_MULTIPLE),
-            symbols=_symbols(read, alphabet, weights),
-            n_ctx=POSITIONS,
-            norm_eps=NORM_EPS,
-            rope_theta=ROPE_BASE,
-            whole_vocab=True,
-            **special,
-        )
-    except AliceError as error:
-        raise AliceError(f"{where}: {error}") from error
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Reads keys of the authors' configuration; a missing key or an invalid value is an error that names it."""
-
-    values: Mapping[str, Any]
-    where: str
-
-    def _get(self, name: str) -> Any:
-        if name not in self.values:
-            raise AliceError(f"{self.where}: the config has no {name!r}; it is not one of the authors' checkpoints")
-        return self.values[name]
-
-    def _refuse(self, name: str, wanted: str) -> AliceError:
-        return AliceError(f"{self.where}: {name!r} in the config is {_shown_value(self.values[name])}, not {wanted}")
-
-    def whole(self, name: str) -> int:
-        value = self._get(name)
-        if not _is_whole(value, least=1):
-            raise self._refuse(name, f"a whole number of at least 1 and at most {LARGEST_SIZE:,}")
-        return int(value)
-
-    def number(self, name: str) -> float:
-        value = self._get(name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < LARGEST_NUMBER:
-            raise self._refuse(name, f"a positive number below {LARGEST_NUMBER:g}")
-        return float(value)
-
-    def flag(self, name: str) -> bool:
-        value = self._get(name)
-        if not isinstance(value, bool):
-            raise self._refuse(name, "true or false")
-        return value
-
-    def text(self, name: str) -> str:
-        value = self._get(name)
-        if not isinstance(value, str):
-            raise self._refuse(name, "a text")
-        return value
-
-
-def _is_whole(value: Any, *, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= LARGEST_SIZE
-
-
-def _shown_value(value: Any) -> str:
-    """Return a value of the authors' configuration as one short line."""
-    return " ".join(repr(value).split())[:LONGEST_SHOWN]
-
-
-def _variant(read: _Values) -> Variant:
-    """Return which of our variants it is; older configs do not have the keys of later features."""
-    dynamic = "dynamic_embeddings" in read.values and read.flag("dynamic_embeddings")
-    bijective = "sinkhorn_decoding" in read.values and read.flag("sinkhorn_decoding")
-    if not read.flag("unique_decoding"):
-        raise AliceError(
-            f"{read.where}: 'unique_decoding' in the config is False, so the model does not average the vectors of a "
-            "symbol over the text, which all our variants do; it cannot be imported"
-        )
-    if dynamic and bijective:
-        raise AliceError(
-            f"{read.where}: no variant of ours has both dynamic embeddings and the bijective head; "
-            "the model cannot be imported"
-        )
-    return "dynamic" if dynamic else "bijective" if bijective else "base"
-
-
-def _hyper_width(dim: int, multiplier: float | None, multiple: int, weights: Mapping[str, Tensor]) -> int:
-    """Return the hidden width in the hypernetwork, with or without the multiplier, whichever the weights have."""
-    plain, scaled = mlp_width(dim, None, multiple), mlp_width(dim, multiplier, multiple)
-    gate = weights.get(HYPER_GATE)
-    return scaled if gate is not None and gate.ndim and len(gate) == scaled else plain
-
-
-def _symbols(read: _Values, alphabet: str | None, weights: Mapping[str, Tensor]) -> str:
-    """Return the symbols in the order of their ids; raise if their number is not the model's."""
-    symbols = LETTERS + " " + read.text("extra_chars") if alphabet is None else alphabet
-    Alphabet(symbols)
-    bias = weights.get("debed.bias")
-    if bias is not None and bias.ndim == 1 and len(bias) != len(symbols) + 1:
-        raise AliceError(
-            f"debed.bias has {len(bias)} entries, for padding and {len(bias) - 1} symbols, but the alphabet "
-            f"{symbols!r} has {len(symbols)}; give all symbols in their order with --alphabet"
-        )
-    return symbols

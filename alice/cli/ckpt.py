@@ -1,20 +1,40 @@
-"""`alice-interp ckpt`: lists and shows checkpoints, exports a training, imports a file of the authors' code."""
+"""`alice-interp ckpt`: lists and shows checkpoints, exports models, imports a file of the authors' code."""
 
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.options import FILE, FOLDER, AtLeast, NearestGroup, device_option, force_option
+from alice.cli.options import (
+    FILE,
+    FOLDER,
+    LARGEST,
+    PATH,
+    AtLeast,
+    NearestChoice,
+    NearestGroup,
+    device_option,
+    force_option,
+)
 from alice.cli.progress import track
-from alice.files import check_folder, regular_file
+from alice.errors import AliceError
+from alice.files import check_file, check_folder, regular_file
 from alice.text import QUOTES
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from alice.model import Alice, ModelConfig
+    from alice.solving.known_text import Check
+
+ONNX_TEXTS = 200
+"""Texts on which the answers of an ONNX file are compared, unless the user says otherwise."""
 
 
 @click.group(cls=NearestGroup)
@@ -68,17 +88,61 @@ def show(name: str, as_json: bool) -> None:
 
 
 @ckpt.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
-@click.argument("training", type=FOLDER)
-@click.option("--out", required=True, type=FOLDER, help="Folder to write.")
-@click.option("--name", help="Name on the card.  [default: the name of --out]")
+@click.argument("source", type=FOLDER)
+@click.option("--out", required=True, type=PATH, help="Folder to write, or with --format onnx the file.")
+@click.option(
+    "--format",
+    "kind",
+    type=NearestChoice(("checkpoint", "onnx")),
+    default="checkpoint",
+    show_default=True,
+    help="A checkpoint that this program reads, or a file for any ONNX runtime.",
+)
+@click.option("--name", help="Name on the card of a checkpoint.  [default: the name of --out]")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on; its test split is used.")
-@click.option("--samples", type=AtLeast(1), help="Maximum number of texts.  [default: the whole test split]")
+@click.option(
+    "--samples",
+    type=AtLeast(1),
+    help=f"Maximum number of texts.  [default: the whole test split, or {ONNX_TEXTS} with --format onnx]",
+)
 @force_option
 @device_option
-def export(
-    training: Path, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
+def export(source: Path, kind: str, name: str | None, **options: Any) -> None:
+    """Write a model for use elsewhere.
+
+    A checkpoint is made from the TRAINING folder SOURCE, in half precision, with a card of measured error rates. For
+    ONNX, SOURCE is a bundled model, a folder or a hub id; the file has single precision, and its answers are compared
+    with the model's before it gets its name.
+    """
+    if kind == "checkpoint":
+        _export_checkpoint(source, name=name, **options)
+        return
+    if name is not None:
+        raise AliceError("--name is the name on a card, which an ONNX file does not have; leave it out")
+    _export_onnx(source, **options)
+
+
+def _export_onnx(source: Path, *, out: Path, data: str, samples: int | None, force: bool, device: str | None) -> None:
+    from alice.checkpoint import onnx_file, resolve
+    from alice.model import Alice
+    from alice.plugins.context import RunContext
+
+    onnx_file.require()
+    folder = resolve(source)
+    check_file(out, read=[folder], force=force)
+    model = Alice.from_pretrained(source, device=device)
+    ctx = RunContext.open(model, data=data, samples=samples or ONNX_TEXTS, tracker=track)
+    found = onnx_file.write(out, model, ctx.progress(ctx.batches, "Comparing answers"))
+    click.echo(
+        f"check: onnxruntime gives the model's answer for all {found.characters:,} characters of {found.texts} texts; "
+        f"scores differ by at most {found.largest:.1e}"
+    )
+    click.echo(f"done: {out}")
+
+
+def _export_checkpoint(
+    training: Path, *, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
 ) -> None:
-    """Write the model of a TRAINING folder in half precision, with a card of measured error rates."""
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
     from alice.cli.evaluate import measure
@@ -97,7 +161,7 @@ def export(
         name=name,
         training=summary,
         log=log,
-        errors={part: (errors.mean[part], errors.median[part]) for part in errors.mean},
+        errors={part: (errors.mean[part], errors.median[part], errors.per_character[part]) for part in errors.mean},
         command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
         + (f" --samples {samples}" if samples else ""),
     )
@@ -113,6 +177,12 @@ def export(
     help="All symbols in the order of their ids, without padding.  [default: A-Z, space, then the file's extra_chars]",
 )
 @click.option(
+    "--cross-heads",
+    type=click.IntRange(1, LARGEST),
+    help="Heads of the cross-attention of a bijective model.  [default: the stated number, 1 or n_head, whichever "
+    "decodes]",
+)
+@click.option(
     "--ema/--no-ema",
     default=False,
     show_default=True,
@@ -120,11 +190,13 @@ def export(
 )
 @force_option
 @device_option
-def import_(file: Path, out: Path, alphabet: str | None, ema: bool, force: bool, device: str | None) -> None:
+def import_(
+    file: Path, out: Path, alphabet: str | None, cross_heads: int | None, ema: bool, force: bool, device: str | None
+) -> None:
     """Convert FILE, a checkpoint of the authors' code (al-jshen/alice), into a folder that every command reads.
 
-    No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess; the
-    model is checked on English texts under random keys.
+    No code in FILE is executed. The authors' tokeniser is not published, so the order of the symbols is a guess, and
+    the number of cross-attention heads in FILE may be wrong; the model is checked on English texts under random keys.
     """
     from alice.checkpoint import upstream
     from alice.checkpoint.folder import check_values
@@ -132,28 +204,53 @@ def import_(file: Path, out: Path, alphabet: str | None, ema: bool, force: bool,
     from alice.solving import known_text
 
     check_folder(out, writes="checkpoint", read=[file], replace=force)
-    found = upstream.read(file, alphabet=None if alphabet is None else alphabet.upper(), ema=ema)
+    symbols = None if alphabet is None else alphabet.upper()
+    found = upstream.read(file, alphabet=symbols, cross_heads=cross_heads, ema=ema)
     check_values(found.weights, where=str(file))
-    model = Alice.from_weights(found.config, found.weights, where=str(file), device=device)
-    checked = known_text.check(model)
+    choices = [cross_heads] if cross_heads else found.possible_cross_heads()
+
+    def models() -> "Iterator[Alice]":
+        for heads in choices:
+            config = found.with_cross_heads(heads).config
+            yield Alice.from_weights(config, found.weights, where=str(file), device=device)
+
+    model, checked = known_text.choose(models())
+    found = found.with_cross_heads(model.config.cross_heads)
     upstream.write(out, file.name, found, check=str(checked), decodes=checked.decodes)
     hint = "; --ema takes the averaged ones" if found.has_average and not ema else ""
     click.echo(f"weights: {found.source}{hint}")
     click.echo(f"check: {checked}")
-    orders = known_text.other_orders(model.alphabet) if checked.error > known_text.SURE else []
-    better = known_text.better_order(model, checked, track(orders, "Trying other orders", total=len(orders)))
+    if checked.decodes and found.config.cross_heads != (found.stated_cross_heads or 1):
+        click.echo(upstream.cross_heads_found(found))
+    if checked.error > known_text.SURE:
+        _try_orders(models(), len(choices), checked, found.config)
+    click.echo(f"done: {out}")
+
+
+def _try_orders(models: "Iterable[Alice]", count: int, checked: "Check", imported: "ModelConfig") -> None:
+    """Warn if an imported model decodes with its symbols in another order, or if it does not decode at all."""
+    from alice.checkpoint.upstream import doubts
+    from alice.solving import known_text
+    from alice.text import Alphabet
+
+    orders = known_text.other_orders(Alphabet(imported.symbols))
+    tries = ((model, order) for model in models for order in orders)
+    better = known_text.better_order(checked, track(tries, "Trying other orders", total=count * len(orders)))
     if better:
-        order, error = better[0].symbols, better[1].error
+        model, order, found = better
+        heads = model.config.cross_heads
+        also = "" if heads == imported.cross_heads else f" --cross-heads {heads}"
         _warn(
-            f"with the symbols in another order only {100 * error:.1f} % are decoded wrongly; import again with "
-            f"--force --alphabet {shlex.quote(order)}"
+            f"with the symbols in another order only {100 * found.error:.1f} % are decoded wrongly; import again with "
+            f"--force --alphabet {shlex.quote(order.symbols)}{also}"
         )
     elif not checked.decodes:
+        tried = ", with any likely number of cross-attention heads," if count > 1 else ""
+        options = "--alphabet and --cross-heads" if imported.variant == "bijective" else "--alphabet"
         _warn(
-            "that is close to guessing, and no other likely order of the symbols is better; either the ids have "
-            "another meaning or the model is not trained: give the right order with --alphabet"
+            f"that is close to guessing, and no other likely order of the symbols{tried} is better; "
+            f"{doubts(imported)}: see {options}"
         )
-    click.echo(f"done: {out}")
 
 
 def _warn(text: str) -> None:

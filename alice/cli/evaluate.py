@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 def evaluate(ckpt: str, data: str, seed: int, device: str | None, as_json: bool, **texts: Any) -> None:
     """Measure the symbol error rate of a checkpoint on unseen texts under unseen keys.
 
+    Means are over texts, as in the paper's tables. Per character, as in the authors' training script, long texts count
+    more, so that the rate is usually lower.
+
     The numbers are those of `run errors-by-length` for the same texts and seed.
     """
     from alice.model import Alice
@@ -79,22 +82,24 @@ def _open(data: str, alphabet: Any, **options: Any) -> Any:
 
 def _print(title: str, ckpt: str, variant: str, found: "ErrorTable") -> None:
     console = Console(highlight=False)
-    console.print(f"{title}; symbol error rates in percent\n", markup=False, soft_wrap=True)
+    console.print(f"{title}; symbol error rates in percent, means over texts\n", markup=False, soft_wrap=True)
     by_length = Table(
         "length", "texts", "mean", "median (16-84 %)", f"paper, {variant}, 85M", title="By length", box=None
     )
     for name, printed in zip(bin_names(), paper.MEDIAN_SER[variant], strict=True):
         mean, median = found.mean[name], found.median[name]
         by_length.add_row(escape(name), f"{mean.count:,}", _mean(mean), _median(median), str(printed))
-    console.print(by_length)
-    means = Table("solver", f"<{SHORT}", f">={SHORT}", title="Mean", box=None)
-    means.add_row(escape(ckpt), *(_mean(found.mean[name]) for name in (f"<{SHORT}", f">={SHORT}")), style="bold")
+    parts = (f"<{SHORT}", f">={SHORT}", "all")
+    kinds = Table("", *parts, title="Two kinds of rate", box=None)
+    kinds.add_row("mean over texts", *(_mean(found.mean[name]) for name in parts))
+    kinds.add_row("per character", *(_mean(found.per_character[name]) for name in parts))
+    means = Table("solver", *parts[:2], title="Mean over texts", box=None)
+    means.add_row(escape(ckpt), *(_mean(found.mean[name]) for name in parts[:2]), style="bold")
     for name, figures in paper.MEAN_SER.items():
         means.add_row(f"{name}, 85M (paper)", *map(str, figures))
     for name, figures in paper.OTHER_SOLVERS.items():
         means.add_row(name, *map(str, figures), style="dim")
-    console.print()
-    console.print(means)
+    console.print(by_length, "", kinds, "", means, sep="\n")
 
 
 def _mean(found: Estimate) -> str:

@@ -23,7 +23,7 @@ from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
 from alice.files import check_parent
 from alice.training import PRESETS
-from alice.training.presets import CPU_SIZES
+from alice.training.presets import CPU_SIZES, default_recipe
 
 if TYPE_CHECKING:
     from alice.training import Training
@@ -51,7 +51,7 @@ def sweep() -> None:
 @out_option("generalization")
 @click.option("--pools", default="10,100,1000,10000,all", show_default=True, metavar="SIZES",
               help="Numbers of keys to train on, separated by commas; all is a fresh key for every text.")  # fmt: skip
-@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
+@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size of the model.  [default: {DEFAULT_PRESET}]")
 @training_options(skip=["cipher_pool"])
 def generalization(out: Path, pools: str, preset: str | None, **options: Any) -> None:
     """Train one model for each size of the key pool, to see how many keys it takes to generalise."""
@@ -64,7 +64,7 @@ def generalization(out: Path, pools: str, preset: str | None, **options: Any) ->
 @sweep.command(epilog=EPILOG)
 @out_option("scaling")
 @click.option("--presets", default=",".join(CPU_SIZES), show_default=True, metavar="NAMES",
-              help="Sizes to train, separated by commas; all with the recipe of the first.")  # fmt: skip
+              help="Sizes to train, separated by commas; all with one recipe, by default the first's.")  # fmt: skip
 @training_options()
 def scaling(out: Path, presets: str, **options: Any) -> None:
     """Train one model of each size, to see how the error falls with the operations spent on training."""
@@ -109,9 +109,10 @@ def _sweep(
     """
     threads, device, track = (options.pop(name) for name in ("threads", "device", "track"))
     chosen = {name: options.pop(name) for name in NEW_TRAINING}
+    chosen["recipe"] = chosen["recipe"] or default_recipe(preset)
     changes = given(options)
     check_parent(out)
-    recipes = {name: recipe_of(preset, changes | own) for name, (_, own) in members.items()}
+    recipes = {name: recipe_of(preset, chosen["recipe"], changes | own) for name, (_, own) in members.items()}
 
     import torch  # after the quick checks: it takes seconds
 

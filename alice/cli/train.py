@@ -22,6 +22,7 @@ from alice.cli.train_options import (
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError
 from alice.training import PRESETS
+from alice.training.presets import default_recipe
 
 _CHOSEN = ("preset", *NEW_TRAINING, "init")
 """Options of a new training; a resumed one takes all but the place of its data from its folder."""
@@ -29,7 +30,7 @@ _CHOSEN = ("preset", *NEW_TRAINING, "init")
 
 @click.command(epilog=EPILOG)
 @click.option("--out", type=FOLDER, help=f"Training folder to write.  [default: {TRAININGS}/VARIANT-PRESET]")
-@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size and recipe.  [default: {DEFAULT_PRESET}]")
+@click.option("--preset", type=NearestChoice(PRESETS), help=f"Size of the model.  [default: {DEFAULT_PRESET}]")
 @click.option("--resume", is_flag=True, help="Resume the training in --out.")
 @click.option("--allow-changed-data", is_flag=True, help="Resume on other texts than before.")
 @click.option("--init", type=str, help="Start from the weights of a checkpoint, of any variant.")
@@ -56,8 +57,8 @@ def train(
     if allow_changed_data and not resume:
         raise AliceError("--allow-changed-data is for trainings that are resumed; add --resume or leave it out")
     preset = chosen.pop("preset") or DEFAULT_PRESET
-    recipe = None if resume else recipe_of(preset, changes)
-    out = out or Path(TRAININGS) / f"{chosen['variant'] or DEFAULT_VARIANT}-{preset}"
+    recipe = None if resume else recipe_of(preset, chosen["recipe"], changes)
+    out = out or _default_folder(preset, chosen["variant"], chosen["recipe"])
 
     import torch  # after the quick checks: it takes seconds
 
@@ -79,3 +80,9 @@ def train(
         click.echo(f"done: {out}" if finished else stopped, err=not finished)
     if not finished:
         click.get_current_context().exit(128 + stop.signal)
+
+
+def _default_folder(preset: str, variant: str | None, recipe: str | None) -> Path:
+    """Return the folder of a training whose user names none; another recipe than the preset's is part of its name."""
+    ending = f"-{recipe}" if recipe not in (None, default_recipe(preset)) else ""
+    return Path(TRAININGS) / f"{variant or DEFAULT_VARIANT}-{preset}{ending}"

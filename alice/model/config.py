@@ -8,6 +8,7 @@ from alice.fields import with_floats
 from alice.text import ENGLISH, Alphabet
 
 Variant = Literal["base", "bijective", "dynamic"]
+QueryInit = Literal["symbol", "random"]
 LONGEST_TEXT = 1_000_000
 MOST_ITERATIONS = 1000
 MOST_LAYERS = 1000
@@ -19,6 +20,7 @@ LARGEST_SIZE = 10**9
 LARGEST_NUMBER = 1e30
 """Bound of every real-valued setting, well inside single precision."""
 VARIANTS: tuple[str, ...] = get_args(Variant)
+QUERY_INITS: tuple[str, ...] = get_args(QueryInit)
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,17 @@ class ModelConfig:
     """Base of the rotary frequencies."""
     dropout: float = 0.0
     """Dropout on what attention and feed-forward add to the residual stream."""
+    attention_dropout: float = 0.0
+    """Dropout on the attention patterns of the blocks."""
     stochastic_depth: float = 0.0
     """Probability of skipping a whole branch for a text, in training."""
+    stochastic_depth_linear: bool = False
+    """Whether that probability rises linearly from 0 in the first block to its value in the last one."""
     init_std: float = 0.02
     """Standard deviation of the initial weights."""
+    query_init: QueryInit = "symbol"
+    """How queries start (bijective, dynamic): as the embedding of their symbol in the bijective head and like any other
+    weight in the hypernetwork, or as normal random numbers, of standard deviation d_model ** -0.5 and 1."""
     cross_heads: int = 1
     """Heads of the cross-attention in the bijective head."""
     cross_skip: bool = False
@@ -67,6 +76,11 @@ class ModelConfig:
     """Whether a symbol's fixed embedding is added to what its query gathered (dynamic)."""
     hyper_mlp: int = 0
     """Hidden width of the hypernetwork's feed-forward layers; 0 for that of the backbone (dynamic)."""
+    hyper_dropout: bool = True
+    """Whether dropout and stochastic depth act in the hypernetwork, too (dynamic)."""
+    hyper_sees_padding: bool = False
+    """Whether the hypernetwork reads padding as if it were text, in training only, as in the authors' code (dynamic).
+    Answers never depend on padding."""
     whole_vocab: bool = False
     """Whether any id can be an answer, also padding, as in the authors' code; the bijective head then permutes all ids.
     Otherwise padding is never an answer, and the bijective head permutes letters only."""
@@ -78,6 +92,8 @@ class ModelConfig:
             raise AliceError(
                 f"variant {self.variant!r:.60} is not one of {', '.join(VARIANTS)}{nearest(self.variant, VARIANTS)}"
             )
+        if self.query_init not in QUERY_INITS:
+            raise AliceError(f"query_init {self.query_init!r:.60} is not one of {', '.join(QUERY_INITS)}")
         self._check_sizes()
         self._check_numbers()
         Alphabet(self.symbols)
@@ -109,7 +125,7 @@ class ModelConfig:
         return self.n_ctx * (self.n_layers * self.d_head + hyper)
 
     def _check_numbers(self) -> None:
-        for name in ("dropout", "stochastic_depth"):
+        for name in ("dropout", "attention_dropout", "stochastic_depth"):
             if not 0 <= getattr(self, name) < 1:
                 raise AliceError(f"{name}={getattr(self, name)!r:.60} must be at least 0 and less than 1")
         for name in ("sinkhorn_tau", "norm_eps", "rope_theta", "init_std"):
@@ -138,6 +154,12 @@ class ModelConfig:
     def d_head(self) -> int:
         """Width of one attention head."""
         return self.d_model // self.n_heads
+
+    def skip_rates(self, blocks: int) -> list[float]:
+        """Return the probability of skipping a branch of each of `blocks` blocks, in training."""
+        if not self.stochastic_depth_linear:
+            return [self.stochastic_depth] * blocks
+        return [self.stochastic_depth * number / max(1, blocks - 1) for number in range(blocks)]
 
     @property
     def d_vocab(self) -> int:

@@ -5,6 +5,8 @@ c scores the plaintext symbols that cipher symbol c may stand for. Since all occ
 always decode to the same symbol.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
@@ -54,6 +56,15 @@ def check_scores(scores: Tensor) -> Tensor:
     return scores
 
 
+def check_stream(stream: Tensor) -> None:
+    """Raise if a residual stream is not finite or so large that its mean square overflows, which a norm would hide."""
+    if torch.compiler.is_compiling():
+        return
+    size = torch.linalg.vector_norm(stream, dtype=torch.promote_types(stream.dtype, torch.float32))
+    if not size.isfinite():
+        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
+
+
 class LinearHead(nn.Module):
     """Each pooled vector through one linear layer; two symbols may decode to the same letter."""
 
@@ -89,10 +100,20 @@ def gumbel_noise(scores: Tensor) -> Tensor:
 
 def assign(scores: Tensor) -> Tensor:
     """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers."""
+    return _assign(scores)
+
+
+@torch.library.custom_op("alice::assign", mutates_args=())  # opaque to the compiler, which cannot trace scipy
+def _assign(scores: Tensor) -> Tensor:
     table = scores.detach().double().cpu().numpy()
     table = np.nan_to_num(table, nan=0.0, posinf=1e9, neginf=-1e9)  # the solver needs finite numbers
     columns = np.stack([linear_sum_assignment(matrix, maximize=True)[1] for matrix in table])
     return torch.from_numpy(columns).to(scores.device)
+
+
+@_assign.register_fake
+def _(scores: Tensor) -> Tensor:
+    return scores.new_empty(scores.shape[:-1], dtype=torch.int64)
 
 
 class BijectiveHead(nn.Module):
@@ -112,7 +133,7 @@ class BijectiveHead(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.assign = assign
+        self.assign: Callable[[Tensor], Tensor] = assign
         """Returns the best assignment for scores, (batch, n, n) -> (batch, n); `speed` replaces it to time it."""
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.unembed = nn.Linear(config.d_model, config.d_vocab)

@@ -16,10 +16,13 @@ class HyperNetwork(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.skip = config.hyper_skip
+        self.skip, self.sees_padding = config.hyper_skip, config.hyper_sees_padding
         self.embed = nn.Embedding(config.d_vocab, config.d_model)
         inner = replace(config, d_mlp=config.hyper_mlp or config.d_mlp)
-        self.blocks = nn.ModuleList(Block(inner, config.hyper_heads) for _ in range(config.hyper_layers))
+        if not config.hyper_dropout:
+            inner = replace(inner, dropout=0.0, attention_dropout=0.0, stochastic_depth=0.0)
+        rates = inner.skip_rates(config.hyper_layers)
+        self.blocks = nn.ModuleList(Block(inner, config.hyper_heads, rate) for rate in rates)
         if config.hyper_rope_truncated:
             for block in self.blocks:
                 cast(Any, block).attn.rotary.trunc_()
@@ -30,6 +33,8 @@ class HyperNetwork(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model)."""
+        if self.sees_padding and self.training:
+            mask = None
         x = self.hook_embed(self.embed(ids))
         for block in self.blocks:
             x = block(x, mask)

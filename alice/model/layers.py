@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  (the usual name)
 
 from alice.model.config import ModelConfig
-from alice.model.hooks import Hook
+from alice.model.hooks import MLP_INPUT, SPLIT_INPUT, Hook, SwitchedHook
 
 
 def at_least_fp32(x: Tensor) -> Tensor:
@@ -68,6 +68,7 @@ class Attention(nn.Module):
         super().__init__()
         self.n_heads = n_heads
         self.d_head = config.d_model // n_heads
+        self.dropout = config.attention_dropout
         self.qkv = nn.Linear(config.d_model, 3 * config.d_model, bias=False)
         self.out = nn.Linear(config.d_model, config.d_model, bias=False)
         self.register_buffer("rotary", rotary_table(self.d_head, config.n_ctx, config.rope_theta), persistent=False)
@@ -80,17 +81,45 @@ class Attention(nn.Module):
         self.hook_pattern = Hook()  # (batch, head, query, key)
         self.hook_z = Hook()
         self.hook_result = Hook()  # (batch, pos, head, d_model)
+        self.hook_q_input = SwitchedHook(SPLIT_INPUT)  # (batch, pos, head, d_model), likewise k and v
+        self.hook_k_input = SwitchedHook(SPLIT_INPUT)
+        self.hook_v_input = SwitchedHook(SPLIT_INPUT)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
+    def forward(self, x: Tensor, mask: Tensor | None, norm: RMSNorm | None = None) -> Tensor:
+        """Attend, (batch, pos, d_model) -> the same.
+
+        Args:
+            x: the normalised stream.
+            mask: (batch, pos), true where there is text.
+            norm: if given, x is not normalised yet, and every head gets copies of its own for queries, keys and values.
+
+        """
+        if norm is not None:
+            return self._attend(*self._split_inputs(x, norm), mask)
         parts = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head))
         q, k, v = parts.unbind(2)
         if self.hook_q.active or self.hook_k.active:
             q, k = rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary)
         else:  # both at once
             q, k = rotate(parts[:, :, :2], self.rotary[:, None]).unbind(2)
-        v = self.hook_v(v)
-        q, k = self.hook_rot_q(q), self.hook_rot_k(k)
+        return self._attend(q, k, v, mask)
+
+    def _split_inputs(self, resid: Tensor, norm: RMSNorm) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rotated queries and keys, and values, each from a copy of the stream for each head.
+
+        The copies are normalised one by one, so the hooks of the norm run three times and have an axis for the heads.
+        """
+        copies = resid.unsqueeze(2).expand(-1, -1, self.n_heads, -1).contiguous()
+        hooks = (self.hook_q_input, self.hook_k_input, self.hook_v_input)
+        q, k, v = (
+            torch.einsum("bphm,hmd->bphd", norm(hook(copies.clone())), self._split(index))
+            for index, hook in enumerate(hooks)
+        )
+        return rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary), v
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend with rotated queries and keys, all (batch, pos, head, d_head) -> (batch, pos, d_model)."""
+        q, k, v = self.hook_rot_q(q), self.hook_rot_k(k), self.hook_v(v)
         z = self.hook_z(self._mix(q, k, v, mask))
         if self.hook_result.active:
             return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
@@ -109,12 +138,13 @@ class Attention(nn.Module):
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
         allowed = None if mask is None else mask[:, None, None, :]
         if not (self.hook_attn_scores.active or self.hook_pattern.active):
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed).transpose(1, 2)
+            dropped = self.dropout if self.training else 0.0
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropped).transpose(1, 2)
         scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -torch.inf)
         pattern = self.hook_pattern(self.hook_attn_scores(scores).softmax(-1))
-        return (pattern @ v).transpose(1, 2)
+        return (F.dropout(pattern, self.dropout, self.training) @ v).transpose(1, 2)
 
     def _split(self, index: int) -> Tensor:
         """Weights of queries (0), keys (1) or values (2) per head, (head, d_model, d_head)."""
@@ -179,25 +209,29 @@ class MLP(nn.Module):
 class Block(nn.Module):
     """Pre-norm attention and feed-forward, each added to the residual stream."""
 
-    def __init__(self, config: ModelConfig, n_heads: int) -> None:
+    def __init__(self, config: ModelConfig, n_heads: int, stochastic_depth: float) -> None:
         super().__init__()
         self.ln1 = RMSNorm(config.d_model, config.norm_eps)
         self.attn = Attention(config, n_heads)
         self.ln2 = RMSNorm(config.d_model, config.norm_eps)
         self.mlp = MLP(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.stochastic_depth = config.stochastic_depth
-        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the four below
+        self.stochastic_depth = stochastic_depth
+        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the five below
         self.hook_attn_out = Hook()
         self.hook_resid_mid = Hook()
         self.hook_mlp_out = Hook()
         self.hook_resid_post = Hook()
+        self.hook_mlp_in = SwitchedHook(MLP_INPUT)
 
     def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
         """Add the outputs of attention and feed-forward to the stream, (batch, pos, d_model) -> the same."""
         resid = self.hook_resid_pre(resid)
-        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask))))
-        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid)))))
+        split = self.attn.hook_q_input.on
+        attended = self.attn(resid, mask, self.ln1) if split else self.attn(self.ln1(resid), mask)
+        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(attended)))
+        mlp_in = self.hook_mlp_in(resid) if self.hook_mlp_in.on else resid
+        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(mlp_in)))))
 
     def _drop(self, branch: Tensor) -> Tensor:
         """Apply dropout and stochastic depth in training; the identity otherwise."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alice.metrics import SHORT, bin_names, error_rates, length_bin
 from alice.model import Alice
-from alice.statistics import Estimate, Floats, Spread, bayesian_bootstrap, spread
+from alice.statistics import Estimate, Floats, RatioBootstrap, Spread, bayesian_bootstrap, spread
 from alice.text import Batch
 
 
@@ -33,10 +33,21 @@ class Scores:
         return {name: float(self.errors[part].mean()) for name, part in self.parts().items() if part.any()}
 
     def table(self, rng: np.random.Generator) -> "ErrorTable":
-        """Return means and medians in percent for every part."""
+        """Return means over texts, medians and rates per character in percent for every part."""
         percent = {name: 100 * self.errors[part] for name, part in self.parts().items()}
         means = {name: bayesian_bootstrap(values, rng) for name, values in percent.items()}
-        return ErrorTable(len(self.errors), means, {name: spread(values) for name, values in percent.items()})
+        medians = {name: spread(values) for name, values in percent.items()}
+        return ErrorTable(len(self.errors), means, medians, self._per_character(rng))
+
+    def _per_character(self, rng: np.random.Generator) -> dict[str, Estimate]:
+        """Return the share of wrong characters among all characters of each part, in percent."""
+        parts = self.parts()
+        member = np.stack(list(parts.values()), axis=1)  # (texts, parts)
+        wrong = np.rint(self.errors * self.lengths).astype(np.int64)
+        rates = RatioBootstrap(rng, len(parts))
+        rates.add(wrong[:, None] * member, self.lengths[:, None] * member)
+        values = zip(parts, rates.ratio, rates.error, rates.texts, strict=True)
+        return {name: Estimate(100 * float(rate), 100 * float(error), int(n)) for name, rate, error, n in values}
 
 
 @dataclass(frozen=True)
@@ -46,9 +57,11 @@ class ErrorTable:
     texts: int
     """Number of texts."""
     mean: dict[str, Estimate]
-    """Mean in percent, with its standard error."""
+    """Mean over texts in percent, with its standard error."""
     median: dict[str, Spread]
-    """Median in percent, with the 16th and 84th percentile."""
+    """Median over texts in percent, with the 16th and 84th percentile."""
+    per_character: dict[str, Estimate]
+    """Wrong characters of all texts over all characters, in percent, with its standard error; long texts count more."""
 
 
 @torch.inference_mode()

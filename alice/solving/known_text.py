@@ -1,4 +1,4 @@
-"""Checks on known English texts whether a model decodes, and so whether its symbols are in the assumed order."""
+"""Checks on known English texts whether a model decodes, and so whether what its file leaves open was guessed right."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ KEYS = 2
 """Random keys per text."""
 SEED = 6
 SURE = 0.05
-"""Below this error the order of symbols is certainly right."""
+"""Below this error the order of symbols and the number of cross-attention heads are certainly right."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,29 @@ def check(model: Alice, alphabet: Alphabet | None = None, *, keys: int = KEYS) -
     return Check(float(scores.errors.mean()), guessing, len(texts))
 
 
-def better_order(model: Alice, found: Check, orders: Iterable[Alphabet]) -> tuple[Alphabet, Check] | None:
-    """Return the first order that is certainly right, or the best one that at least halves the error rate.
+def choose(models: Iterable[Alice]) -> tuple[Alice, Check]:
+    """Return the first model that certainly decodes, or the best that at least halves the error rate of the first."""
+    others = iter(models)
+    best = first = next(others)
+    found = begun = check(first)
+    while found.error > SURE and (model := next(others, None)) is not None:
+        tried = check(model)
+        if tried.decodes and tried.error < min(found.error, begun.error / 2):
+            best, found = model, tried
+    return best, found
+
+
+def better_order(found: Check, tries: Iterable[tuple[Alice, Alphabet]]) -> tuple[Alice, Alphabet, Check] | None:
+    """Return the first model and order that are certainly right, or the best that at least halve the error rate.
 
     The check cannot detect a wrong order of the punctuation marks, which hardly affects a model.
     """
-    best: tuple[Alphabet, Check] | None = None
+    best: tuple[Alice, Alphabet, Check] | None = None
     error = found.error / 2
-    for order in orders:
+    for model, order in tries:
         tried = check(model, order, keys=1)
         if tried.decodes and tried.error < error:
-            best, error = (order, tried), tried.error
+            best, error = (model, order, tried), tried.error
         if best and error < SURE:
             break
     return best

@@ -1,4 +1,4 @@
-"""Batches within a token budget, bucketed by length, encrypted on the fly.
+"""Batches within a limit, of texts of similar or mixed lengths, encrypted on the fly.
 
 A batch is a function of the texts, the seed and its number, so it does not depend on the process or the order.
 """
@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from alice.errors import AliceError
+from alice.statistics import Floats
 from alice.text.alphabet import PAD, Alphabet, Ids, pad
 from alice.text.cipher import KeyArray, encrypt_ids, random_keys
 
@@ -37,6 +38,8 @@ class Batch:
     """Cipher letter (0-25) that stands for each plain letter, (batch, 26)."""
     index: Tensor
     """Number of each text in the corpus, (batch,)."""
+    weights: Tensor | None = None
+    """What a character of each text counts in the training loss, (batch,); None for equally much in this batch."""
 
     def __len__(self) -> int:
         return len(self.cipher_ids)
@@ -48,7 +51,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Self:
         """Return the batch on another device."""
-        return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
+        return self._with(lambda value: value.to(device))
 
     def chosen(self, rows: Tensor) -> Self:
         """Return some rows, by number or as a mask, (batch,)."""
@@ -56,7 +59,10 @@ class Batch:
 
     def share(self, rank: int, world: int) -> Self:
         """Return the rows that process `rank` of `world` computes: every world-th, so that shares are similar."""
-        return replace(self, **{name: value[rank::world] for name, value in vars(self).items()})
+        return self._with(lambda value: value[rank::world])
+
+    def _with(self, change: Callable[[Tensor], Tensor]) -> Self:
+        return replace(self, **{name: change(value) for name, value in vars(self).items() if value is not None})
 
 
 class EncodedTexts:
@@ -91,28 +97,33 @@ class BatchLimit:
 
 
 def plan(
-    lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None
+    lengths: NDArray[np.integer], limit: BatchLimit, rng: np.random.Generator | None = None, *, mixed: bool = False
 ) -> list[NDArray[np.int64]]:
     """Group texts of similar length so that no group exceeds the limit or has more than 5 % padding.
 
     With a generator, texts of equal length and the groups are shuffled; the number of groups stays the same.
+    If mixed, groups are texts in their order, or as shuffled, whatever their lengths and the padding.
     """
     order = np.arange(len(lengths)) if rng is None else rng.permutation(len(lengths))
-    order = order[np.argsort(lengths[order], kind="stable")]
-    ascending = lengths[order].tolist()
-    groups, first, tokens = [], 0, 0
-    for position, length in enumerate(ascending):
-        texts = position - first + 1
-        wasteful = tokens + length < (1 - MAX_PADDING) * length * texts
-        if texts > 1 and (wasteful or not limit.allows(texts, length)):
+    if not mixed:
+        order = order[np.argsort(lengths[order], kind="stable")]
+    groups, first, tokens, longest = [], 0, 0, 0
+    for position, length in enumerate(lengths[order].tolist()):
+        texts, longest = position - first + 1, max(longest, length)
+        wasteful = not mixed and tokens + length < (1 - MAX_PADDING) * longest * texts
+        if texts > 1 and (wasteful or not limit.allows(texts, longest)):
             groups.append(order[first:position])
-            first, tokens = position, 0
+            first, tokens, longest = position, 0, length
         tokens += length
     if len(order):
         groups.append(order[first:])
-    if rng is not None:
+    if rng is not None and not mixed:
         groups = [groups[i] for i in rng.permutation(len(groups))]
     return groups
+
+
+Weigh = Callable[[NDArray[np.integer], int], Floats | None]
+"""Returns what a character of each text counts, (texts,), from all lengths, (texts,), and the number of batches."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +171,13 @@ class Batches(Dataset[Batch]):
         limit: BatchLimit = BatchLimit(),  # noqa: B008  (frozen)
         seed: tuple[int, ...] = (0,),
         shuffle: bool = False,
+        mixed: bool = False,
         keys: KeySource | KeyArray = KeySource(),  # noqa: B008  (frozen)
+        weigh: Weigh = lambda lengths, batches: None,
     ) -> None:
         self._texts, self._alphabet, self._keys, self._seed = texts, alphabet, keys, seed
-        self._groups = plan(texts.lengths, limit, np.random.default_rng(seed) if shuffle else None)
+        self._groups = plan(texts.lengths, limit, np.random.default_rng(seed) if shuffle else None, mixed=mixed)
+        self._weights = weigh(texts.lengths, len(self._groups))
 
     def __len__(self) -> int:
         return len(self._groups)
@@ -176,7 +190,10 @@ class Batches(Dataset[Batch]):
             keys = self._keys[index]
         plain = self._texts.padded(index)
         cipher = encrypt_ids(plain, keys, self._alphabet)
-        return Batch(*(torch.from_numpy(array.astype(np.int64)) for array in (cipher, plain, keys, index)))
+        batch = Batch(*(torch.from_numpy(array.astype(np.int64)) for array in (cipher, plain, keys, index)))
+        if self._weights is None:
+            return batch
+        return replace(batch, weights=torch.from_numpy(self._weights[index].astype(np.float32)))
 
     def __iter__(self) -> Iterator[Batch]:
         return (self[number] for number in range(len(self)))
@@ -203,10 +220,12 @@ class BatchStream:
         limit: BatchLimit,
         seed: int,
         keys: KeySource,
+        mixed: bool = False,
+        weigh: Weigh = lambda lengths, batches: None,
         window: int = 1_000_000,
     ) -> None:
         self._texts, self._alphabet, self._limit, self._seed = texts, alphabet, limit, seed
-        self._keys, self._window = keys, window
+        self._keys, self._mixed, self._weigh, self._window = keys, mixed, weigh, window
         self._whole: EncodedTexts | None = None
 
     def start(self, number: int = 0) -> Iterator[Batch]:
@@ -219,7 +238,9 @@ class BatchStream:
                     limit=self._limit,
                     seed=(self._seed, epoch, window),
                     shuffle=True,
+                    mixed=self._mixed,
                     keys=self._keys,
+                    weigh=self._weigh,
                 )
                 yield from (batches[i] for i in range(min(number, len(batches)), len(batches)))
                 number = max(0, number - len(batches))

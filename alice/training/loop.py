@@ -53,7 +53,7 @@ class Trainer:
         self.average = self._average() if recipe.ema else None
         self.names: dict[Tensor, str] = {weight: name for name, weight in model.named_parameters()}
         self.optimizer = optimizer.build(self.model, recipe)
-        self.objective = accelerator.prepare(Objective(self.model))
+        self.objective = accelerator.prepare(Objective(self.model, recipe.bijective_loss))
         self.counters = Counters()
         threads = torch.get_num_threads() if accelerator.device.type == "cpu" else 1
         self.cores = threads * accelerator.num_processes
@@ -149,17 +149,18 @@ class Trainer:
         return {"lr": self.recipe.lr * factor, "gradient_norm": norm}
 
     def _backward(self, batch: Batch, tokens: int) -> float:
-        """Accumulate the gradient of the mean loss over the batch; return the summed loss of this process's share."""
+        """Accumulate the gradient of the batch's weighted loss; return the summed loss of this process's share."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
-        share, weight = batch.share(rank, world), 1.0
+        share, counts = batch.share(rank, world), 1.0
         if len(share) == 0:  # fewer texts than processes: contribute zero to the exchange
-            share, weight = batch.share(0, len(batch)), 0.0
+            share, counts = batch.share(0, len(batch)), 0.0
         share = share.to(self.accelerator.device)
         with self.accelerator.autocast():
-            loss = weight * self.objective(share.cipher_ids, share.plain_ids)
-        value = float(loss.detach())
+            losses = counts * self.objective(share.cipher_ids, share.plain_ids)
+        value = float(losses.detach().sum())
         self._check_finite("loss", value)
-        self.accelerator.backward(loss * (world / tokens))  # gradients are averaged over processes
+        loss = losses.sum() / tokens if share.weights is None else (losses * share.weights).sum()
+        self.accelerator.backward(loss * world)  # gradients are averaged over processes
         return value
 
     def _check_finite(self, what: str, value: float) -> None:

@@ -32,12 +32,14 @@ QUANTITIES = ({"step", "exp_avg", "exp_avg_sq"}, {"momentum"})
 def build(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     """Return AdamW, with Muon for the matrices of the blocks if the recipe sets `muon_lr`.
 
-    Only matrices have weight decay, not norms, biases, embeddings and queries. Each group stores its `peak` rate.
+    Only matrices have weight decay, not norms, biases, embeddings and queries, unless the recipe decays all weights.
+    Each group stores its `peak` rate.
     """
     groups: dict[tuple[bool, int], list[nn.Parameter]] = {}
     for name, weight in model.named_parameters():
         owner, _, kind = name.rpartition(".")
-        decayed = kind == "weight" and isinstance(model.get_submodule(owner), nn.Linear)
+        is_matrix = kind == "weight" and isinstance(model.get_submodule(owner), nn.Linear)
+        decayed = is_matrix or recipe.weight_decay_on == "all"
         pieces = PIECES.get(owner.rpartition(".")[2], 0) if recipe.muon_lr else 0
         groups.setdefault((decayed, pieces), []).append(weight)
     optimizer = (Muon if recipe.muon_lr else torch.optim.AdamW)(

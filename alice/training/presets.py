@@ -1,11 +1,19 @@
-"""Named sizes and recipes: the paper's six models, and smaller ones that train on a CPU."""
+"""Named sizes and recipes: the paper's six models and smaller ones; the paper's recipe, the authors' and ours.
 
-from dataclasses import dataclass
-from typing import Any
+A preset is a size. A recipe is how it is trained, and what that requires of the model. A table in docs/training.md
+compares the three recipes and names the option for each difference.
+"""
 
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from alice.checkpoint.upstream_config import mlp_width
 from alice.errors import AliceError, nearest
 from alice.model import ModelConfig, Variant
 from alice.training.recipe import Recipe
+
+RecipeName = Literal["paper", "authors", "ours"]
+RECIPES: tuple[RecipeName, ...] = get_args(RecipeName)
 
 
 @dataclass(frozen=True)
@@ -33,23 +41,9 @@ CPU_SIZES = {
 }
 PRESETS = (*CPU_SIZES, *PAPER_SIZES)
 
-# Dropout and stochastic depth are from the authors' code, not from the paper.
-_PAPER_EXTRAS = {"dropout": 0.1, "stochastic_depth": 0.1}
-# A lower temperature with the paper's noise-to-temperature ratio. With the skips the variants learn as fast as base;
-# without them the queries must first learn to find their own symbol, which the loss hardly rewards early in training.
-_CPU_EXTRAS = {
-    "init_std": 0.04,
-    "cross_skip": True,
-    "sinkhorn_tau": 1.0,
-    "gumbel_noise": 0.21,
-    "hyper_layers": 2,
-    "hyper_skip": True,
-}
-
-PAPER_RECIPE = Recipe(
-    steps=200_000, batch_texts=96, batch_tokens=None, lr=1e-4, schedule="constant", warmup_steps=0, clip=0.0
-)
-CPU_RECIPE = Recipe(
+PAPER = Recipe(steps=200_000, batch_texts=96, batch_tokens=None, lr=1e-4, schedule="constant", warmup_steps=0, clip=0.0)
+AUTHORS = replace(PAPER, batch_lengths="mixed", bijective_loss="probabilities-as-logits", weight_decay_on="all")
+OURS = Recipe(
     steps=20_000,
     batch_texts=None,
     batch_tokens=4096,
@@ -59,23 +53,65 @@ CPU_RECIPE = Recipe(
     warmup_steps=200,
     clip=1.0,
 )
+_RECIPES: dict[RecipeName, Recipe] = {"paper": PAPER, "authors": AUTHORS, "ours": OURS}
+
+# The paper does not mention dropout and stochastic depth; the rates are from the authors' configuration.
+_PAPER_MODEL = {"dropout": 0.1, "stochastic_depth": 0.1}
+_AUTHORS_MODEL = {
+    "dropout": 0.1,
+    "attention_dropout": 0.1,
+    "stochastic_depth": 0.1,
+    "stochastic_depth_linear": True,
+    "query_init": "random",
+    "cross_heads": 1,
+    "sinkhorn_tau": 5.0,
+    "sinkhorn_iters": 5,
+    "whole_vocab": True,
+    "hyper_dropout": False,
+    "hyper_sees_padding": True,
+    "hyper_rope_truncated": True,
+}
+# A lower temperature with the paper's noise-to-temperature ratio. With the skips the variants learn as fast as base;
+# without them the queries must first learn to find their own symbol, which the loss hardly rewards early in training.
+_OUR_MODEL = {
+    "init_std": 0.04,
+    "cross_skip": True,
+    "sinkhorn_tau": 1.0,
+    "gumbel_noise": 0.21,
+    "hyper_skip": True,
+}
 
 
-def model_config(preset: str, variant: Variant = "base", **overrides: Any) -> ModelConfig:
-    """Return the architecture of a preset; the paper's dynamic variant trades layers for its hypernetwork."""
-    size = _find(preset)
+def default_recipe(preset: str) -> RecipeName:
+    """Return the name of the recipe of a preset: ours for CPU sizes, the paper's for its own."""
+    _find(preset)
+    return "ours" if preset in CPU_SIZES else "paper"
+
+
+def recipe(preset: str, name: RecipeName | None = None) -> Recipe:
+    """Return a recipe by name, by default that of the preset."""
+    return _RECIPES[name or default_recipe(preset)]
+
+
+def model_config(
+    preset: str, variant: Variant = "base", *, recipe: RecipeName | None = None, **overrides: Any
+) -> ModelConfig:
+    """Return the architecture of a preset under a recipe, by default that of the preset."""
+    size, name = _find(preset), recipe or default_recipe(preset)
     fields: dict[str, Any] = {**vars(size), "variant": variant, "hyper_heads": size.n_heads}
-    fields |= _CPU_EXTRAS if preset in CPU_SIZES else {**_PAPER_EXTRAS, "cross_heads": size.n_heads}
-    if variant == "dynamic" and preset in PAPER_SIZES:
+    if variant == "dynamic" and preset in PAPER_SIZES:  # the paper's dynamic variant trades layers for its hypernetwork
         fields["hyper_layers"] = min(2, size.n_layers // 2)
         fields["n_layers"] = size.n_layers - fields["hyper_layers"]
-    return ModelConfig(**(fields | overrides))
+    return ModelConfig(**(fields | _model_fields(name, size) | overrides))
 
 
-def recipe(preset: str) -> Recipe:
-    """Return the default recipe of a preset."""
-    _find(preset)
-    return CPU_RECIPE if preset in CPU_SIZES else PAPER_RECIPE
+def _model_fields(name: RecipeName, size: Size) -> dict[str, Any]:
+    """Return the fields of the model that a recipe determines."""
+    if name == "paper":
+        return {**_PAPER_MODEL, "cross_heads": size.n_heads}
+    if name == "authors":
+        return {**_AUTHORS_MODEL, "hyper_mlp": mlp_width(size.d_model, None, size.d_model // size.n_heads)}
+    return _OUR_MODEL
 
 
 def _find(preset: str) -> Size:

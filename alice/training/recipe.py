@@ -10,7 +10,17 @@ from alice.fields import with_floats
 Precision = Literal["auto", "fp32", "bf16"]
 Compile = Literal["auto", "yes", "no"]
 Schedule = Literal["constant", "cosine", "wsd"]
-SCHEDULES: tuple[str, ...] = get_args(Schedule)
+BatchLengths = Literal["similar", "mixed"]
+LossWeight = Literal["batch", "character", "text"]
+BijectiveLoss = Literal["log-likelihood", "probabilities-as-logits"]
+DecayedWeights = Literal["matrices", "all"]
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "schedule": get_args(Schedule),
+    "batch_lengths": get_args(BatchLengths),
+    "loss_weight": get_args(LossWeight),
+    "bijective_loss": get_args(BijectiveLoss),
+    "weight_decay_on": get_args(DecayedWeights),
+}
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
 _POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
@@ -35,12 +45,28 @@ class Recipe:
     hours: float | None = _field(None, "Budget in hours of training, over all resumed parts together.")
     batch_texts: int | None = _field(None, "Maximum number of texts in a batch.")
     batch_tokens: int | None = _field(4096, "Maximum number of characters in a batch, including padding.")
+    batch_lengths: BatchLengths = _field(
+        "similar", "Whether the texts of a batch are of similar length, or mixed as shuffled."
+    )
+    loss_weight: LossWeight = _field(
+        "batch",
+        "What a character counts: as much as all others of its batch, as all others of the corpus, or 1 / length of "
+        "its text.",
+    )
+    bijective_loss: BijectiveLoss = _field(
+        "log-likelihood",
+        "Loss of the bijective head; the other is the authors' cross-entropy over probabilities taken as logits.",
+    )
     lr: float = _field(1e-4, "Peak learning rate.")
     muon_lr: float = _field(0.0, "Peak learning rate of Muon for the matrices of the blocks; 0 uses AdamW for all.")
     schedule: Schedule = _field("constant", "Learning rate schedule; wsd is warm-up, stable, decay.")
     warmup_steps: int = _field(0, "Steps of linear warm-up.")
     decay_share: float = _field(0.5, "Share of the budget over which wsd decays.")
-    weight_decay: float = _field(0.1, "Weight decay; norms and embeddings have none.")
+    weight_decay: float = _field(0.1, "Weight decay.")
+    weight_decay_on: DecayedWeights = _field(
+        "matrices",
+        "Weights that decay; matrices are those of linear layers, so no embeddings, queries or norms.",
+    )
     beta1: float = _field(0.9, "AdamW's first beta.")
     beta2: float = _field(0.95, "AdamW's second beta.")
     eps: float = _field(1e-5, "AdamW's epsilon.")
@@ -63,10 +89,9 @@ class Recipe:
             raise AliceError("a training needs one budget; give either steps or hours")
         if self.batch_texts is None and self.batch_tokens is None:
             raise AliceError("a batch needs a limit; give batch_texts or batch_tokens")
-        if self.schedule not in SCHEDULES:
-            raise AliceError(
-                f"schedule {self.schedule!r} is not one of {', '.join(SCHEDULES)}{nearest(self.schedule, SCHEDULES)}"
-            )
+        for name, choices in _CHOICES.items():
+            if (value := getattr(self, name)) not in choices:
+                raise AliceError(f"{name} {value!r:.60} is not one of {', '.join(choices)}{nearest(value, choices)}")
         for name in _POSITIVE:
             if (value := getattr(self, name)) is not None and not 0 < value <= LARGEST_NUMBER:
                 raise AliceError(f"{name}={value!r:.60} must be greater than 0 and at most {LARGEST_NUMBER:g}")

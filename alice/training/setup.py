@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 
@@ -31,6 +32,7 @@ from alice.text.split import select
 from alice.training import precision
 from alice.training.folder import Training
 from alice.training.loop import Row, Trainer
+from alice.training.loss import character_weights
 from alice.training.memory import check_memory
 from alice.training.recipe import Recipe
 from alice.training.state import STATE
@@ -168,6 +170,8 @@ def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
         limit=BatchLimit(recipe.batch_tokens, recipe.batch_texts),
         seed=recipe.seed,
         keys=KeySource(pool=pool),
+        mixed=recipe.batch_lengths == "mixed",
+        weigh=partial(character_weights, recipe.loss_weight),
     )
 
 

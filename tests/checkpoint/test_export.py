@@ -11,8 +11,8 @@ from alice.model import Alice
 from alice.solving.evaluate import Scores
 from alice.training.folder import Training
 
-TABLE = Scores(np.array([20, 25, 150]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
-ERRORS = {part: (TABLE.mean[part], TABLE.median[part]) for part in TABLE.mean}
+TABLE = Scores(np.array([20, 24, 160]), np.array([0.5, 0.25, 0.125])).table(np.random.default_rng(0))
+ERRORS = {part: (TABLE.mean[part], TABLE.median[part], TABLE.per_character[part]) for part in TABLE.mean}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,8 @@ def test_the_card_shows_the_measured_error_rates_and_the_command(first, tmp_path
     assert "- Symbols: A-Z, space and `.,!?-;:'\"`." in card
     assert "`alice-interp evaluate --ckpt tiny`" in card
     assert "| [0,32) | 2 | 37.50 ± " in card
-    assert "| [128,256) | 1 | 12.50 | 12.50 (12.50-12.50) |" in card
+    assert "| [128,256) | 1 | 12.50 | 12.50 (12.50-12.50) | 12.50 |" in card
+    assert "The mean is over texts. Per character, as in the authors' training script, long texts count more." in card
     assert "[32,64)" not in card
     assert "- 10 steps" in card
     assert "batches of at most 512 characters" in card

@@ -13,6 +13,8 @@ from workbench import save_texts
 from alice.cli import main
 from alice.model import Alice
 from alice.model.config import VARIANTS
+from alice.solving import known_text
+from alice.solving.known_text import Check
 from alice.solving.solution import NO_SYMBOL
 from alice.text.alphabet import ENGLISH, LETTERS
 
@@ -148,3 +150,75 @@ def test_an_answer_that_is_padding_is_written_as_a_dot():
     solved = json.loads(invoke("solve", "All of it?", "--ckpt", "ours", "--json").stdout)
     assert solved["plaintext"] == "All of it?".translate({ord(c): NO_SYMBOL for c in "Alofit"})
     assert set(solved["key"].values()) == {NO_SYMBOL}
+
+
+def save_bijective(file, **changes):
+    config = reference.CONFIGS["bijective"] | {"n_head": 2} | changes
+    torch.save(reference.file_of(reference.random_state(config), config), file)
+
+
+@pytest.fixture
+def decodes(monkeypatch):
+    """Let the check find that a model decodes with one number of heads and in one order only."""
+
+    def set_truth(heads, order=ENGLISH.symbols):
+        def check(model, alphabet=None, *, keys=2):
+            right = model.config.cross_heads == heads and (alphabet or model.alphabet).symbols == order
+            return Check(0.01 if right else 0.8, 0.75, 12)
+
+        monkeypatch.setattr(known_text, "check", check)
+
+    return set_truth
+
+
+@pytest.mark.parametrize(
+    ("stated", "truth", "says"),
+    [
+        (4, 1, "cross-attention with 1 head decodes; the file states 4"),
+        (4, 2, "cross-attention with 2 heads decodes; the file states 4"),  # n_head
+        (None, 2, "cross-attention with 2 heads decodes; the file states no number"),
+        (5, 2, "cross-attention with 2 heads decodes; the file states 5"),  # 5 does not divide the width
+        (4, 4, None),
+        (None, 1, None),
+    ],
+)
+def test_the_number_of_cross_heads_that_decodes_is_imported_and_named(stated, truth, says, decodes):
+    save_bijective("theirs.pt", cross_n_head=stated)
+    decodes(truth)
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert done.stderr == ""
+    assert [line for line in done.stdout.splitlines() if "cross-attention" in line] == ([says] if says else [])
+    assert Alice.from_pretrained("ours").config.cross_heads == truth
+    card = Path("ours/card.md").read_text()
+    assert f"has {truth} head{'s' * (truth > 1)}; the file states {stated or 'no number'}." in card
+
+
+def test_the_number_of_cross_heads_can_be_given():
+    save_bijective("theirs.pt", cross_n_head=4)
+    invoke("ckpt", "import", "theirs.pt", "--out", "ours", "--cross-heads", 8)
+    assert Alice.from_pretrained("ours").config.cross_heads == 8
+    wrong = invoke("ckpt", "import", "theirs.pt", "--out", "other", "--cross-heads", 5, code=1)
+    assert "d_model=32 does not divide into cross_heads=5" in wrong.stderr
+
+
+def test_a_model_without_cross_attention_takes_no_number_of_cross_heads():
+    save_random("theirs.pt", "base")
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours", "--cross-heads", 1, code=1)
+    assert "is a base model, which has no cross-attention head; leave out --cross-heads" in done.stderr
+
+
+def test_another_order_and_another_number_of_cross_heads_are_named_together(decodes):
+    save_bijective("theirs.pt", cross_n_head=4)
+    decodes(1, SPACE_FIRST)
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    assert "in another order only 1.0 %" in done.stderr
+    assert done.stderr.endswith(" --cross-heads 1\n")
+
+
+@pytest.mark.parametrize(("variant", "blamed"), [("base", False), ("bijective", True)])
+def test_a_model_that_does_not_decode_is_not_blamed_on_the_order_alone(variant, blamed):
+    save_random("theirs.pt", variant)
+    done = invoke("ckpt", "import", "theirs.pt", "--out", "ours")
+    for text in (done.stderr, Path("ours/card.md").read_text()):
+        assert "or the model is not trained" in text
+        assert ("number of cross-attention heads may be another one" in text) == blamed

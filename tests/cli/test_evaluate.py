@@ -59,6 +59,16 @@ def test_both_tables_are_printed_next_to_the_papers_numbers(ckpt):
     assert "22.00" in shown
 
 
+def test_both_kinds_of_error_rate_are_offered(ckpt, found):
+    rates = found["per_character"]
+    assert rates.keys() == found["mean"].keys()
+    assert 0 < rates["all"]["mean"] <= 100
+    assert rates["all"]["mean"] != found["mean"]["all"]["mean"]
+    shown = evaluate(ckpt, "--samples", 30, "--seed", SEED).stdout
+    assert "means over texts" in shown
+    assert f"{rates['all']['mean']:.2f} ± {rates['all']['error']:.2f}" in shown
+
+
 def test_lengths_columns_and_splits_are_options(ckpt, tmp_path):
     lines = save_texts(tmp_path / "texts.txt", 30).read_text().splitlines()
     table = tmp_path / "texts.csv"

@@ -52,6 +52,8 @@ def test_sizes_are_trained_with_one_recipe(corpus, tmp_path):
     mini, other = (about(tmp_path / name) for name in ("size-mini", "size-0.5m"))
     assert mini["recipe"] == other["recipe"]
     assert (mini["model"]["d_model"], other["model"]["d_model"]) == (64, 128)
+    sizes = {"d_model", "n_layers", "n_heads", "d_mlp", "hyper_heads"}
+    assert {name for name, value in mini["model"].items() if value != other["model"][name]} == sizes
 
 
 def test_a_signal_saves_and_the_same_command_continues(corpus, tmp_path, monkeypatch):

@@ -1,3 +1,4 @@
+import json
 import signal
 import subprocess
 import sys
@@ -125,3 +126,35 @@ def test_help_lists_every_field_of_the_recipe():
     shown = CliRunner().invoke(main, ["train", "--help"]).stdout
     for option in ("--steps", "--hours", "--cipher-pool", "--ema", "--schedule", "--weight-decay", "--batch-texts"):
         assert option in shown
+
+
+def about(folder):
+    return json.loads((folder / "training.json").read_text())
+
+
+@pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
+def test_the_authors_recipe_trains_in_a_folder_of_its_own(corpus, tmp_path, monkeypatch, variant):
+    monkeypatch.chdir(tmp_path)
+    small = ["--steps", 2, "--batch-texts", 8, "--eval-texts", 4, *FAST]
+    result = run("--data", corpus, "--variant", variant, "--recipe", "authors", *small)
+    assert result.stdout == f"done: trainings/{variant}-mini-authors\n", result.output
+    described = about(tmp_path / "trainings" / f"{variant}-mini-authors")
+    assert described["recipe"]["weight_decay_on"] == "all"
+    assert (described["model"]["whole_vocab"], described["model"]["sinkhorn_iters"]) == (True, 5)
+
+
+def test_options_change_single_settings_of_a_recipe(corpus, tmp_path):
+    changes = ["--no-whole-vocab", "--attention-dropout", 0.2, "--sinkhorn-tau", 3, "--loss-weight", "text"]
+    small = ["--steps", 1, "--batch-texts", 8, "--eval-texts", 4, *FAST]
+    result = run("--out", tmp_path / "mine", "--data", corpus, "--recipe", "authors", *changes, *small)
+    assert result.exit_code == 0, result.output
+    described = about(tmp_path / "mine")
+    assert described["recipe"]["loss_weight"] == "text"
+    model = described["model"]
+    assert (model["whole_vocab"], model["attention_dropout"], model["sinkhorn_tau"]) == (False, 0.2, 3.0)
+    assert model["stochastic_depth_linear"]
+
+
+@pytest.mark.parametrize("option", [["--recipe", "paper"], ["--whole-vocab"], ["--cross-heads", "2"]])
+def test_a_resumed_training_keeps_its_model_and_recipe(tmp_path, option):
+    assert "leave those options out" in run("--out", tmp_path, "--resume", *option).stderr

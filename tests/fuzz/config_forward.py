@@ -94,7 +94,7 @@ def _try_training(config: ModelConfig, choices: Choices) -> None:
     check_memory(config, torch.device("cpu"), averaged=bool(choices.below(2)))
     if _is_slow(config):
         return
-    loss = Objective(Alice(config).train())(IDS, IDS)
+    loss = Objective(Alice(config).train())(IDS, IDS).sum()
     loss.backward()
 
 

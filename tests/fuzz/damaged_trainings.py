@@ -167,7 +167,7 @@ def _export(choices: Choices) -> None:
     training = Training.open(FOLDER, {})
     summary, log = training.summary(), training.log()
     model = round_to_half(Alice.from_pretrained(FOLDER, device="cpu"))
-    errors = {part: (ERRORS.mean[part], ERRORS.median[part]) for part in ERRORS.mean}
+    errors = {part: (ERRORS.mean[part], ERRORS.median[part], ERRORS.per_character[part]) for part in ERRORS.mean}
     export(OUT, model, name="x", training=summary, log=log, errors=errors, command="evaluate")
     Alice.from_pretrained(OUT, device="cpu")
     card = (OUT / "card.md").read_text(encoding="utf-8")

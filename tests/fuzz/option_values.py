@@ -61,7 +61,7 @@ def _argument(cls: type, choices: Choices) -> list[str]:
 def _call(cls: Any, preset: str, arguments: list[str]) -> Any:
     def call(**values: Any) -> Any:
         if cls is Recipe:
-            return recipe_of(preset, given(values))
+            return recipe_of(preset, None, given(values))
         own = {name: value for name, value in values.items() if name in field_kinds(cls)}
         return build_analysis(cls, given(own))
 

@@ -26,3 +26,13 @@ def test_the_skip_adds_the_fixed_embedding_of_the_symbol():
     skipping.load_state_dict(plain.state_dict())
     added = skipping.hypernet(ids, None) - plain.hypernet(ids, None)
     torch.testing.assert_close(added, plain.hypernet.embed(ids))
+
+
+def test_padding_reaches_the_hypernetwork_in_training_only_and_only_if_asked(ids):
+    longer = torch.nn.functional.pad(ids, (0, 6))
+    for sees in (False, True):
+        model = tiny("dynamic", hyper_sees_padding=sees)
+        for training in (True, False):
+            short, padded = (model.train(training)(batch)[:, : ids.shape[1]] for batch in (ids, longer))
+            same = torch.allclose(short[ids != 0][:, 1:], padded[ids != 0][:, 1:], atol=1e-4)
+            assert same != (sees and training)

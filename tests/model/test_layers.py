@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -100,8 +101,8 @@ def test_swiglu_is_silu_of_the_gate_times_the_linear_branch(config):
 
 
 def test_stochastic_depth_skips_whole_branches_in_training_and_none_otherwise():
-    config = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_mlp=24, n_ctx=32, stochastic_depth=0.5)
-    block = Block(config, 2)
+    config = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_mlp=24, n_ctx=32)
+    block = Block(config, 2, stochastic_depth=0.5)
     torch.manual_seed(0)
     branch = torch.ones(1000, 2, 3)
     dropped = block.train()._drop(branch)
@@ -125,3 +126,25 @@ def test_what_torch_hooks_get_or_give_is_never_overwritten(base, ids, hook):
         base(ids)
     patch.remove()
     torch.testing.assert_close(stored, kept[0][1], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+def test_attention_dropout_drops_and_rescales_entries_of_the_pattern_in_training_only(hooked):
+    attention = Attention(ModelConfig(d_model=64, n_heads=1, attention_dropout=0.25), 1)
+    if hooked:
+        attention.hook_pattern.add_hook(lambda pattern, hook: pattern)
+    torch.manual_seed(0)
+    same = torch.zeros(8, 64, 1, 64)  # equal scores, so that every entry of the pattern is 1 / 64
+    pattern = attention.train()._mix(same, same, torch.eye(64).expand(8, 1, 64, 64).transpose(1, 2), None)
+    assert pattern.unique().tolist() == pytest.approx([0, 1 / 64 / 0.75])
+    assert float((pattern == 0).float().mean()) == pytest.approx(0.25, abs=0.02)
+    pattern = attention.eval()._mix(same, same, torch.eye(64).expand(8, 1, 64, 64).transpose(1, 2), None)
+    assert torch.allclose(pattern, torch.tensor(1 / 64))
+
+
+def test_stochastic_depth_is_the_same_in_all_blocks_or_rises_linearly():
+    config = ModelConfig(stochastic_depth=0.3)
+    assert config.skip_rates(3) == [0.3, 0.3, 0.3]
+    linear = replace(config, stochastic_depth_linear=True)
+    assert linear.skip_rates(4) == pytest.approx([0, 0.1, 0.2, 0.3])
+    assert linear.skip_rates(1) == [0.0]

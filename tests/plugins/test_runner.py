@@ -243,7 +243,20 @@ def other_type(model):
     model.half()
 
 
-@pytest.mark.parametrize("change", [in_place, through_data, buffer, other_type])
+def method(model):
+    for block in model.blocks:
+        block._drop = lambda branch: branch * 0
+
+
+def module(model):
+    model.blocks[0].mlp = torch.nn.Identity()
+
+
+def number(model):
+    model.ln_final.eps = 100.0
+
+
+@pytest.mark.parametrize("change", [in_place, through_data, buffer, other_type, method, module, number])
 @pytest.mark.parametrize("fails", [False, True])
 def test_changed_weights_fail_the_analysis_and_the_next_one_gets_the_checkpoint_again(tmp_path, change, fails):
     def careless(ctx):
@@ -252,7 +265,7 @@ def test_changed_weights_fail_the_analysis_and_the_next_one_gets_the_checkpoint_
 
     ctx = RunContext.open(save_checkpoint(tmp_path / "mine"), data=tiny_texts(5), split="all")
     before = ctx.model(ctx.batches[0].cipher_ids)
-    complaint = "ZeroDivisionError" if fails else "the analysis probe changed the weights of mine"
+    complaint = "ZeroDivisionError" if fails else "the analysis probe changed the weights or modules of mine"
     with pytest.raises(AliceError, match=complaint):
         compute(acting(careless), ctx)
     seen = []
@@ -267,7 +280,7 @@ def test_a_changed_model_that_cannot_be_loaded_again_is_refused(ctx, tmp_path, g
         ctx = RunContext.open(folder, data=tiny_texts(5), split="all")
         ctx.named_model.is_unchanged()
         save_checkpoint(folder, d_mlp=16)
-    with pytest.raises(AliceError, match="changed the weights"):
+    with pytest.raises(AliceError, match="changed the weights or modules"):
         compute(acting(lambda ctx: in_place(ctx.model) or Result("Careless")), ctx)
     with pytest.raises(AliceError, match="were changed; open the model again"):
         compute(Probe(), ctx)

@@ -197,7 +197,7 @@ def test_invalid_utf8_in_an_argument():
 def test_names_that_are_not_utf8_on_a_card(saved):
     training = {"data": "\udcff.txt", "recipe": Recipe(steps=1).to_dict(), "totals": vars(Totals())}
     errors = Scores(np.array([20]), np.array([0.1])).table(np.random.default_rng(0))
-    rates = {part: (errors.mean[part], errors.median[part]) for part in errors.mean}
+    rates = {part: (errors.mean[part], errors.median[part], errors.per_character[part]) for part in errors.mean}
     export(saved, tiny("base"), name="\udcff\n", training=training, log=b"", errors=rates, command="x \udcff")
     lines = (saved / checkpoint.CARD).read_text().splitlines()
     assert lines[0] == r"# \udcff\n"

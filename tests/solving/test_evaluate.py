@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -45,6 +47,16 @@ def test_the_table_has_means_with_errors_and_medians_in_percent():
     assert table.mean["[32,64)"].count == 0
 
 
+def test_per_character_a_text_counts_as_often_as_it_has_characters():
+    scores = Scores(np.array([10, 20, 30, 130]), np.array([0.5, 0.3, 0.1, 0.0]))
+    rates = scores.table(np.random.default_rng(0)).per_character
+    assert rates["all"].mean == pytest.approx(100 * (5 + 6 + 3) / 190)
+    assert rates["<128"].mean == pytest.approx(100 * 14 / 60)
+    assert rates["<128"].error > 0
+    assert (rates[">=128"].count, rates["[32,64)"].count) == (1, 0)
+    assert math.isnan(rates["[32,64)"].mean)
+
+
 @pytest.mark.parametrize("place", ["stream", "resid", "head"])
 def test_weights_whose_scores_are_not_finite_are_an_error(model, place):
     """The assignment of the bijective head would hide them, and so would a norm whose mean square overflows."""
@@ -58,5 +70,5 @@ def test_weights_whose_scores_are_not_finite_are_an_error(model, place):
             model.head.unembed.weight.fill_(3e38)
             model.ln_final.w.fill_(3e38)
     batches = Batches(EncodedTexts(["SOME TEXT OR OTHER"], ENGLISH), ENGLISH)
-    with pytest.raises(AliceError, match="computes numbers that are not finite"):
+    with pytest.raises(AliceError, match=r"computes (numbers|scores) that are not finite"):
         score(model, batches)

@@ -2,7 +2,7 @@ import pytest
 
 from alice.model import Alice
 from alice.solving import known_text
-from alice.solving.known_text import Check, better_order, other_orders
+from alice.solving.known_text import Check, better_order, choose, other_orders
 from alice.text.alphabet import ENGLISH, LETTERS, LETTERS_AND_SPACE, Alphabet
 
 ORDERS = other_orders(ENGLISH)
@@ -31,8 +31,39 @@ def test_a_better_order_is_the_one_with_which_the_model_decodes(found, errors, w
         return Check(errors.get(ORDERS.index(order), 0.9), 0.75, 6)
 
     monkeypatch.setattr(known_text, "check", check)
-    better = better_order(None, Check(found, 0.75, 12), ORDERS)
-    assert (better and ORDERS.index(better[0])) == wanted
+    better = better_order(Check(found, 0.75, 12), ((None, order) for order in ORDERS))
+    assert (better and ORDERS.index(better[1])) == wanted
+
+
+def test_a_better_order_may_need_another_model(monkeypatch):
+    monkeypatch.setattr(
+        known_text, "check", lambda model, order, *, keys: Check(0.9 if model == "a" else 0.01, 0.75, 6)
+    )
+    found = better_order(Check(0.9, 0.75, 12), ((model, order) for model in "ab" for order in ORDERS))
+    assert found[:2] == ("b", ORDERS[0])
+
+
+@pytest.mark.parametrize(
+    ("errors", "wanted", "checked"),
+    [
+        ([0.01, 0.001], 0, 1),  # beyond doubt, so the others are not tried
+        ([0.8, 0.9, 0.02], 2, 3),
+        ([0.8, 0.3, 0.2], 2, 3),
+        ([0.8, 0.6, 0.7], 0, 3),  # none decodes: the first stays
+        ([0.3, 0.2], 0, 2),  # not half
+        ([0.8], 0, 1),
+    ],
+)
+def test_the_first_model_is_chosen_unless_another_decodes_far_better(errors, wanted, checked, monkeypatch):
+    seen = []
+
+    def check(model):
+        seen.append(model)
+        return Check(errors[model], 0.75, 12)
+
+    monkeypatch.setattr(known_text, "check", check)
+    assert choose(range(len(errors))) == (wanted, Check(errors[wanted], 0.75, 12))
+    assert len(seen) == checked
 
 
 def test_the_bundled_model_decodes_in_its_own_order_only():

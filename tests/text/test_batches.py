@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -20,7 +22,8 @@ def encoded() -> EncodedTexts:
 
 
 def same(left, right):
-    return all(torch.equal(a, b) for a, b in zip(vars(left).values(), vars(right).values(), strict=True))
+    values, others = ([value for value in vars(batch).values() if value is not None] for batch in (left, right))
+    return all(torch.equal(a, b) for a, b in zip(values, others, strict=True))
 
 
 @given(
@@ -143,3 +146,34 @@ def test_nothing_to_train_on_is_said():
 def test_an_empty_text_is_refused():
     with pytest.raises(AliceError, match="empty text"):
         EncodedTexts(["FINE", ""], ENGLISH)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 300), max_size=200),
+    tokens=st.none() | st.integers(1, 5000),
+    texts=st.integers(1, 50),
+)
+def test_a_mixed_plan_takes_the_texts_in_order_and_fills_every_batch_but_the_last(lengths, tokens, texts):
+    array = np.array(lengths, dtype=np.int64)
+    groups = plan(array, BatchLimit(tokens, texts), mixed=True)
+    assert np.concatenate([*groups, np.zeros(0, np.int64)]).tolist() == list(range(len(lengths)))
+    for group, following in pairwise(groups):
+        longest = max(array[group].max(), array[following[0]])
+        assert not BatchLimit(tokens, texts).allows(len(group) + 1, longest)
+        assert len(group) == 1 or BatchLimit(tokens, texts).allows(len(group), array[group].max())
+
+
+def test_mixed_batches_are_shuffled_texts_of_many_lengths():
+    stream = BatchStream(lambda: iter(TEXTS), ENGLISH, limit=BatchLimit(None, 40), seed=4, keys=KeySource(), mixed=True)
+    batches = stream.start()
+    epoch = [next(batches) for _ in range(10)]
+    assert sorted(torch.cat([batch.index for batch in epoch]).tolist()) == list(range(400))
+    assert epoch[0].index.tolist() != sorted(epoch[0].index.tolist())
+    assert all(batch.mask.sum(1).unique().numel() > 20 for batch in epoch)
+
+
+def test_weights_belong_to_the_texts_and_are_shared_with_them(encoded):
+    batches = Batches(encoded, ENGLISH, weigh=lambda lengths, count: lengths / count)
+    for batch in (batches[2], batches[2].share(1, 2)):
+        assert batch.weights.tolist() == pytest.approx((batch.mask.sum(1) / len(batches)).tolist())
+    assert Batches(encoded, ENGLISH)[0].weights is None

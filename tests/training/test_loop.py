@@ -1,10 +1,12 @@
 """A training learns, keeps to its budget, and never saves values that are not finite."""
 
+import math
 import time
 from dataclasses import replace
 
 import pytest
 import torch
+from accelerate import Accelerator
 from trainings import carry_out, losses, same_weights, small_training, weights
 
 from alice.errors import AliceError
@@ -14,9 +16,10 @@ from alice.text.alphabet import ENGLISH
 from alice.text.batches import text_keys
 from alice.text.cipher import key_pool
 from alice.text.corpus import open_corpus
-from alice.text.split import is_test
+from alice.text.split import is_test, select
 from alice.training.folder import read_metrics
 from alice.training.loop import Trainer
+from alice.training.loss import Objective
 from alice.training.recipe import Recipe
 from alice.training.setup import training_stream, validation_batches
 from alice.training.state import TrainingState
@@ -135,3 +138,27 @@ def test_a_tracker_gets_every_number_and_a_missing_one_is_named(corpus, tmp_path
     monkeypatch.setattr("alice.training.setup.find_spec", lambda name: None)
     with pytest.raises(AliceError, match="pip install tensorboard"):
         carry_out(small_training(tmp_path / "other", corpus), trackers=["tensorboard"])
+
+
+@pytest.mark.parametrize("weight", ["batch", "character", "text"])
+def test_the_gradient_weighs_characters_as_the_recipe_says(corpus, tmp_path, weight):
+    """Compare with the gradient of the hand-weighted loss of a batch of mixed lengths."""
+    limits = {"batch_lengths": "mixed", "batch_tokens": None, "batch_texts": 7}
+    training = small_training(tmp_path, corpus, loss_weight=weight, **limits)
+    model = Alice(training.model).train()
+    batch = next(training_stream(open_corpus(str(corpus), alphabet=ENGLISH), training.recipe).start())
+    texts, lengths = select(open_corpus(str(corpus), alphabet=ENGLISH), "train"), batch.mask.sum(1)
+    all_lengths = torch.tensor([len(text) for text in texts])
+    batches = math.ceil(len(all_lengths) / 7)
+    by_hand = {
+        "batch": torch.full((7,), 1 / int(lengths.sum())),
+        "character": torch.full((7,), batches / int(all_lengths.sum())),
+        "text": batches / len(all_lengths) / lengths,
+    }[weight]
+    (Objective(model)(batch.cipher_ids, batch.plain_ids) * by_hand).sum().backward()
+    expected = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    options = {"stream": None, "validation": None, "folder": tmp_path, "accelerator": Accelerator(cpu=True)}
+    Trainer(model, training.recipe, **options)._backward(batch, int(batch.mask.sum()))
+    for parameter, gradient in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)

@@ -15,7 +15,7 @@ def names_of(model):
 
 
 def step(model, adam, ids):
-    Objective(model)(ids, ids).backward()
+    Objective(model)(ids, ids).sum().backward()
     adam.step()
     adam.zero_grad()
 
@@ -31,6 +31,13 @@ def test_weight_decay_spares_norms_embeddings_queries_and_biases(model):
         assert name.endswith((".w", ".bias", "embed.weight", "query")), name
     assert len(decayed) + len(spared) == len(names)
     assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.9, 0.95), 1e-5)
+
+
+@pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
+def test_all_weights_decay_if_the_recipe_says_so(model, muon_lr):
+    made = optimizer.build(model, Recipe(steps=1, weight_decay_on="all", muon_lr=muon_lr))
+    assert {group["weight_decay"] for group in made.param_groups} == {0.1}
+    assert sum(len(group["params"]) for group in made.param_groups) == len(names_of(model))
 
 
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])

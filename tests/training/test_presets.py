@@ -1,10 +1,23 @@
+from pathlib import Path
+
 import pytest
 import torch
 
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.model.config import VARIANTS
-from alice.training.presets import CPU_SIZES, PAPER_SIZES, model_config, recipe
+from alice.training.presets import (
+    AUTHORS,
+    CPU_SIZES,
+    OURS,
+    PAPER,
+    PAPER_SIZES,
+    PRESETS,
+    RECIPES,
+    default_recipe,
+    model_config,
+    recipe,
+)
 
 
 @pytest.mark.parametrize("preset", PAPER_SIZES)
@@ -53,3 +66,36 @@ def test_the_shipped_size_has_at_least_six_layers():
 def test_an_unknown_preset_suggests_the_nearest():
     with pytest.raises(AliceError, match="no preset 'smal'; did you mean 'small'"):
         model_config("smal")
+
+
+def test_a_preset_has_its_own_recipe_unless_another_is_named():
+    assert [default_recipe(preset) for preset in ("mini", "small", "0.5m", "85m")] == ["ours", "ours", "paper", "paper"]
+    assert (recipe("mini"), recipe("85m"), recipe("mini", "authors")) == (OURS, PAPER, AUTHORS)
+    assert model_config("85m", "bijective") == model_config("85m", "bijective", recipe="paper")
+    assert model_config("mini", recipe="authors").attention_dropout == 0.1
+    assert model_config("mini", recipe="authors", attention_dropout=0.0).attention_dropout == 0.0
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_recipe_fits_every_size(name, variant):
+    for preset in PRESETS:
+        config, size = model_config(preset, variant, recipe=name), (CPU_SIZES | PAPER_SIZES)[preset]
+        assert (config.d_model, config.n_heads, config.d_mlp) == (size.d_model, size.n_heads, size.d_mlp)
+
+
+def test_the_paper_and_the_authors_differ_as_documented():
+    paper, authors = (model_config("85m", "bijective", recipe=name).to_dict() for name in ("paper", "authors"))
+    assert {name for name in paper if paper[name] != authors[name]} == {
+        "attention_dropout", "stochastic_depth_linear", "query_init", "whole_vocab", "cross_heads", "sinkhorn_tau",
+        "sinkhorn_iters", "hyper_dropout", "hyper_sees_padding", "hyper_rope_truncated", "hyper_mlp",
+    }  # fmt: skip
+    plain, theirs = PAPER.to_dict(), AUTHORS.to_dict()
+    assert {name for name in plain if plain[name] != theirs[name]} == {
+        "batch_lengths", "bijective_loss", "weight_decay_on",
+    }  # fmt: skip
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    for name in {name for name in paper if paper[name] != authors[name]} | {
+        name for name in plain if plain[name] != theirs[name]
+    }:
+        assert f"`{name}`" in page or f"`--{name.replace('_', '-')}`" in page, name

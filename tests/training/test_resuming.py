@@ -41,6 +41,23 @@ def folder(trained, tmp_path):
     return Path(shutil.copytree(trained, tmp_path / "copy"))
 
 
+def test_a_training_of_an_earlier_version_resumes_with_the_settings_that_it_had(corpus, tmp_path):
+    unbroken, old = (small_training(tmp_path / name, corpus, variant="dynamic", steps=12) for name in ("new", "old"))
+    carry_out(unbroken)
+    carry_out(old, stop=lambda: True)  # after its first step
+    earlier = json.loads((checkpoint.bundled()["base"] / "training.json").read_text())
+    about, config = (json.loads((old.folder / name).read_text()) for name in ("training.json", "config.json"))
+    for part in ("recipe", "model"):
+        assert "attention_dropout" not in earlier[part]
+        assert "loss_weight" not in earlier[part]
+        about[part] = {name: value for name, value in about[part].items() if name in earlier[part]}
+    (old.folder / "training.json").write_text(json.dumps(about))
+    kept = {name: value for name, value in config.items() if name in earlier["model"] or name == "format"}
+    (old.folder / "config.json").write_text(json.dumps(kept))
+    assert carry_out(Training.open(old.folder, {}), resume=True)
+    assert same_weights(unbroken.folder, old.folder)
+
+
 def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
     fields = {"variant": "bijective", "steps": 60, "model": {"dropout": 0.1}, "ema": 0.9, "save_minutes": 0.0}
     unbroken, broken = (small_training(tmp_path / name, corpus, **fields) for name in ("unbroken", "broken"))

@@ -19,6 +19,7 @@ EVERY_VARIANT = ("base", "bijective", "dynamic")
 QUICK = {
     "early-exit": {"examples": (0,)},
     "errors-by-length": {"solver_texts": 3},
+    "evidence": {"steps": 2, "draws": 1},
     "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
@@ -32,6 +33,7 @@ FEW_VARIANTS = {
     "ngram": ("dynamic", "base"),
     "speed": ("bijective", "base"),
     "probe": ("base",),
+    "evidence": ("base",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""
 
