@@ -1,14 +1,15 @@
 """Paths and files: what may be read, what may be overwritten, and writes that are atomic.
 
 A file appears under its name only when it is complete. Until then it is a draft, a temporary file such as
-`.result.json.0a1b2c3d.tmp`. Writers lock their drafts; unlocked ones are stale and get removed by the next writer. On
-file systems without locks, stale drafts stay.
+`.result.json.0a1b2c3d.alice-interp-draft`, an ending that no other program uses. Writers lock their drafts; unlocked
+ones are stale and get removed by the next writer. On file systems without locks, stale drafts stay.
 
-One rule for everything that a user names as output: it is never an input, never part of something else, and what exists
-is replaced only if the user asks for it. `check_file`, `check_folder` and `check_parent` test it before anything is
-computed or written.
+One rule for everything that a user names as output: it is never an input, inside one or around one, never part of
+something else, and what exists is replaced only if the user asks for it. `check_file`, `check_folder` and
+`check_parent` test it before anything is computed or written.
 """
 
+import atexit
 import errno
 import fcntl
 import json
@@ -31,12 +32,16 @@ HUB_SECONDS = 10.0
 """How long to wait for the first answer of the Hugging Face hub."""
 FolderKind = Literal["training", "checkpoint", "report", "reproduction", "folder of reports"]
 """What a folder that this program writes can be."""
+REPRODUCTION = "alice-interp reproduction"
+"""The format that `reproduce.json` names; another program may use that file name as well."""
 OWN_FILES = {
     *("training.json", "training-state.safetensors", "metrics.jsonl", "config.json", "model.safetensors", "card.md"),
     *("result.json", "arrays.npz", "entry.json", "thumbnail.svg", "reproduce.json", "entries.js"),
 }
 """Files that make up a folder of ours; `--force` does not replace one of them by something else."""
-_DRAFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp")
+DRAFT = ".alice-interp-draft"
+"""How the name of a temporary file or folder ends; only these are ever removed."""
+_DRAFT_NAME = re.compile(rf"\.(?P<name>.+)\.[0-9a-f]{{8}}{re.escape(DRAFT)}")
 
 
 @overload
@@ -125,17 +130,16 @@ def folder_kind(folder: Path) -> FolderKind | None:
     if _has(folder, "training-state.safetensors"):
         return "training"
     # An exported checkpoint also has a training.json, with totals.
-    if _has(folder, "training.json") and "totals" not in _keys(folder / "training.json"):
+    if _has(folder, "training.json") and "totals" not in _read_object(folder / "training.json"):
         return "training"
     complete = _has(folder, "config.json")  # it is written after the weights
-    if _has(folder, "model.safetensors") and not (complete and "format" not in _keys(folder / "config.json")):
+    if _has(folder, "model.safetensors") and not (complete and "format" not in _read_object(folder / "config.json")):
         return "checkpoint"
-    marks: dict[str, FolderKind] = {
-        "result.json": "report",
-        "reproduce.json": "reproduction",
-        "entries.js": "folder of reports",
-    }
-    return next((kind for name, kind in marks.items() if _has(folder, name)), None)
+    if _has(folder, "result.json"):
+        return "report"
+    if _read_object(folder / "reproduce.json").get("format") == REPRODUCTION:
+        return "reproduction"
+    return "folder of reports" if _has(folder, "entries.js") else None
 
 
 def _has(folder: Path, name: str) -> bool:
@@ -159,22 +163,25 @@ def _names_in(folder: Path) -> set[str]:
         raise AliceError(f"the folder {folder} cannot be read ({error.strerror}); choose another") from error
 
 
-def _keys(path: Path) -> set[str]:
-    """Return the keys of a JSON object in a file; none if it cannot be read."""
+def _read_object(path: Path) -> dict[str, Any]:
+    """Return a JSON object in a file; an empty one if it cannot be read."""
     try:
         found = read_json(path)
     except (OSError, ValueError):
-        return set()
-    return set(found) if isinstance(found, dict) else set()
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def check_not_read(out: Path, read: Iterable[Path]) -> None:
-    """Raise if a path to write is one of those that are read, by any name, or inside a folder that is read."""
-    if not out.exists():
-        return
-    for path in read:
-        if path.exists() and any(path.samefile(place) for place in (out, *out.resolve().parents)):
+    """Raise if a path to write is one of those that are read, by any name, or is inside one of them or around it."""
+    above = [place for place in out.resolve().parents if place.exists()]
+    for path in filter(Path.exists, read):
+        if out.exists() and path.samefile(out):
             raise AliceError(f"{out} is read by this command and would be overwritten; write elsewhere")
+        if any(path.samefile(place) for place in above):
+            raise AliceError(f"{out} is inside {path}, which is read by this command; write elsewhere")
+        if out.is_dir() and any(out.samefile(place) for place in path.resolve().parents):
+            raise AliceError(f"{path} is read by this command, and {out} would be replaced around it; write elsewhere")
 
 
 def check_file(
@@ -247,10 +254,13 @@ def check_parent(out: Path | str) -> Path:
 
 
 def _folder_path(out: Path | str) -> Path:
-    """Return the path of a folder that exists or whose path contains no file; raise otherwise."""
+    """Return the path of a folder; raise if a file is in its way, or if it is inside something that we wrote."""
     out = user_path(out)
     if files := [place for place in (out, *out.parents) if place.exists() and not place.is_dir()]:
         raise AliceError(f"cannot create the folder {out}, because {files[0]} is a file; write elsewhere")
+    for place in out.resolve().parents:
+        if (kind := folder_kind(place)) in ("training", "checkpoint", "report"):
+            raise AliceError(f"{out} is inside {place}, which is a {kind}; choose a folder of its own")
     return out
 
 
@@ -312,14 +322,30 @@ def remove(path: Path) -> None:
             path.unlink()
 
 
+_TEMPORARY: list[Path] = []
+
+
+def remove_at_exit(folder: Path) -> None:
+    """Remove a temporary folder when the program ends."""
+    if not _TEMPORARY:
+        atexit.register(remove_temporary)
+    _TEMPORARY.append(folder)
+
+
+def remove_temporary() -> None:
+    """Remove the folders of `remove_at_exit`; the program calls it if it cannot end in the usual way."""
+    while _TEMPORARY:
+        remove(_TEMPORARY.pop())
+
+
 def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[Path, str]]:
     """Yield each stale draft in a folder with its final name; it is locked meanwhile."""
     try:
-        names = [name for name in os.listdir(folder) if name.endswith(".tmp")]  # noqa: PTH208  (no paths: it is faster)
+        names = [name for name in os.listdir(folder) if name.endswith(DRAFT)]  # noqa: PTH208  (no paths: it is faster)
     except OSError:  # a folder may be writable but not listable
         return
     for name in names:
-        found = _DRAFT.fullmatch(name)
+        found = _DRAFT_NAME.fullmatch(name)
         if found is None or of not in (None, found["name"]):
             continue
         with suppress(OSError):  # it is locked, gone, or belongs to another user
@@ -332,7 +358,7 @@ def abandoned_drafts(folder: Path, *, of: str | None = None) -> Iterator[tuple[P
 
 
 def _draft_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{DRAFT}")
 
 
 def _claim(draft: Path, descriptor: int) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
-from alice.errors import AliceError, nearest, one_line
+from alice.errors import AliceError, nearest, one_line, printable
 from alice.plugins import hookspecs
 from alice.plugins.analysis import Analysis, check_class
 from alice.plugins.discovery import Candidate, find_candidates
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 60.0
 """Seconds that a plugin of others may take to load, where the system has SIGALRM and in the main thread only."""
+LAST_RESORT = 10.0
+"""Seconds after that in which a plugin may clean up; one that cannot be interrupted ends the program."""
 BUILTIN = (
     "alice.plugins.builtin.quotes",
     "alice.plugins.builtin.classical_solvers",
@@ -153,7 +155,7 @@ def _load(manager: pluggy.PluginManager, candidate: Candidate, before: list[Plug
     started, module = perf_counter(), None
     try:
         # What a plugin prints must not end up in --json output.
-        with redirect_stdout(sys.stderr), _time_limit(None if candidate.origin == "built-in" else TIME_LIMIT):
+        with redirect_stdout(sys.stderr), _time_limit(plugin):
             module = candidate.load()
             _check_version(module)
             manager.register(module, f"{candidate.origin}: {candidate.where}")
@@ -174,16 +176,20 @@ class _TooSlowError(BaseException):
 
 
 @contextmanager
-def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Interrupt a block that takes too long; without a limit, in another thread or on Windows, do nothing."""
+def _time_limit(plugin: Plugin) -> Iterator[None]:
+    """Interrupt a plugin of others that takes too long; in another thread or on Windows, do nothing."""
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if seconds is None or not in_main_thread or not hasattr(signal, "SIGALRM"):
+    if plugin.origin == "built-in" or not in_main_thread or not hasattr(signal, "SIGALRM"):
         yield
         return
+    seconds = TIME_LIMIT
 
     def stop(number: int, frame: object) -> None:
         raise _TooSlowError(f"it was not ready after {seconds:g} seconds")
 
+    last_resort = threading.Timer(seconds + LAST_RESORT, _end_program, [plugin])
+    last_resort.daemon = True
+    last_resort.start()
     started, before = perf_counter(), signal.signal(signal.SIGALRM, stop)
     others = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again every second, in case a plugin catches it
     try:
@@ -191,10 +197,18 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
     except _TooSlowError as error:
         raise AliceError(str(error)) from error
     finally:
+        last_resort.cancel()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         if others[0]:
             signal.setitimer(signal.ITIMER_REAL, max(0.001, others[0] - (perf_counter() - started)), others[1])
+
+
+def _end_program(plugin: Plugin) -> None:
+    """End the program because of a plugin that catches or ignores every interruption."""
+    sentence = f"the plugin {plugin} does not finish loading and cannot be interrupted; remove it"
+    os.write(2, f"alice-interp: error: {printable(sentence)}\n".encode(errors="backslashreplace"))
+    os._exit(1)
 
 
 def _ask(manager: pluggy.PluginManager, module: Any, plugin: Plugin) -> Plugin:

@@ -10,7 +10,7 @@ from time import perf_counter
 import torch
 
 from alice.errors import AliceError, one_line
-from alice.files import check_parent, draft_folder
+from alice.files import draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
@@ -48,8 +48,10 @@ def run_analysis(
         standalone: whether the page includes its drawing script, so that it works as a single file.
 
     """
+    from alice.reports.publish import check_place  # it imports plotly
+
     with _as_one_line(analysis):
-        _check_writable(Path(out))  # now, not after hours of computing
+        _check_writable(check_place(out, standalone=standalone))  # now, not after hours of computing
         return analyse(analysis, ctx, plugin=plugin).save(out, standalone=standalone)
 
 
@@ -117,8 +119,7 @@ def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
 
 
 def _check_writable(out: Path) -> None:
-    """Refuse a folder of something else, or one that cannot be written to, by trying; remove what that created."""
-    out = check_parent(out)
+    """Refuse a folder that cannot be written to, by trying; remove what that created."""
     new = [path for path in (out, *out.parents) if not path.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)

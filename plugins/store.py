@@ -14,7 +14,6 @@ our marker are removed, only files that we write, and links are never followed.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
@@ -28,7 +27,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from secrets import randbelow
-from stat import S_ISDIR, S_IWOTH
+from stat import S_ISDIR, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -39,7 +38,7 @@ from transformer_lens import ActivationCache
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import atomic_write, read_json, remove_drafts, user_path
+from alice.files import atomic_write, read_json, remove_at_exit, remove_drafts, user_path
 from alice.model import Activations, run_batch
 from alice.plugins.models import hooks_on
 from alice.text import Batch
@@ -293,7 +292,7 @@ def make_folder(folder: Path) -> Path:
         raise _unusable(folder, error.strerror) from error
     if not S_ISDIR(status.st_mode):
         raise _unusable(folder, "it is a link")
-    if status.st_uid != os.geteuid() or status.st_mode & S_IWOTH:
+    if status.st_uid != os.geteuid() or status.st_mode & (S_IWGRP | S_IWOTH):
         raise _unusable(folder, "other users can write to it")
     return folder
 
@@ -314,7 +313,7 @@ def _temporary_folder(name: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="alice-interp-"))  # with an unpredictable name, for this user alone
     except OSError as error:
         raise _unusable(Path(tempfile.gettempdir()), error.strerror) from error
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    remove_at_exit(folder)
     return folder
 
 

@@ -7,11 +7,12 @@ single file, in which these sections follow one another.
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from alice.files import atomic_write, check_file
+from alice.files import atomic_write, check_file, folder_kind
 from alice.reports import page, plotly_script
 from alice.reports.archive import ARRAYS, RESULT, Report
 from alice.reports.blocks import Block, blocks_of, metric_cards, paragraphs, words
@@ -35,17 +36,19 @@ def write_report(report: Report, *, out: Path | None = None, standalone: bool = 
     """Write the pages of a report, `report.html` in its folder or elsewhere, and return the path of the main page.
 
     A standalone page contains the drawing script and all sections; otherwise the script is written once for all reports
-    of a gallery, and the other pages lie beside the main one. An existing file that is not such a page is replaced only
-    with `force`, and a file of the report itself never.
+    of a gallery, and the other pages lie beside the main one. An existing file that is not such a page, or that is the
+    page of another report, is replaced only with `force`, and a file of the report itself never.
     """
     path = report.stored_in / REPORT if out is None else out
     library = report.stored_in.absolute().parent
+    if not standalone:
+        plotly_script.check_place(library)
     address = None if standalone else _relative(library, path)
     pages = render_pages(report, address=address, linked=(library / INDEX).is_file(), main=path.name)
     paths = {path.with_name(name): text for name, text in pages.items()}
     if out is not None:
         own = [report.stored_in / name for name in (RESULT, ARRAYS, *(f"{name}{SUFFIX}" for name in report.artefacts))]
-        checked = [check_file(one, read=own, is_ours=lambda file: MARK in head(file), force=force) for one in paths]
+        checked = [check_file(one, read=own, is_ours=partial(_is_page_of, report), force=force) for one in paths]
         paths = dict(zip(checked, paths.values(), strict=True))
     for one in reversed(paths):  # the main page last, when all that it links to is there
         with atomic_write(one) as file:
@@ -53,6 +56,12 @@ def write_report(report: Report, *, out: Path | None = None, standalone: bool = 
     if not standalone:
         plotly_script.place(library)
     return next(iter(paths))
+
+
+def _is_page_of(report: Report, path: Path) -> bool:
+    """Return whether a file is a page in the folder of a report, or one outside of any report."""
+    elsewhere = folder_kind(path.parent) == "report" and not path.parent.samefile(report.stored_in)
+    return not elsewhere and MARK in head(path)
 
 
 def head(path: Path) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from plotly.offline import get_plotlyjs
 
+from alice.errors import AliceError
 from alice.files import atomic_write
 
 FILE = "plotly.min.js"
@@ -29,15 +30,31 @@ def content() -> bytes:
     return source().encode()
 
 
+def check_place(folder: Path) -> None:
+    """Raise if a folder has a file of this name that is no plotly script and would be lost."""
+    target = folder / FILE
+    if target.is_file() and target.stat().st_size and not version(_head(target)):
+        raise AliceError(f"{target} is not a script of plotly and would be replaced; move it, or use another folder")
+
+
 def place(folder: Path) -> None:
     """Write the script into a folder, unless it has the same or a newer one."""
+    check_place(folder)
     ours, target = content(), folder / FILE
-    if target.is_file():
-        theirs = target.read_bytes()
-        if theirs == ours or version(theirs) > version(ours):  # a newer script draws what an older one could
-            return
+    # A newer script draws what an older one could.
+    if target.is_file() and (version(_head(target)) > version(ours) or _holds(target, ours)):
+        return
     with atomic_write(target, "wb") as file:
         file.write(ours)
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def version(script: bytes) -> tuple[int, ...]:

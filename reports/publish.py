@@ -14,6 +14,7 @@ from pathlib import Path
 
 from alice.errors import AliceError, one_line
 from alice.files import abandoned_drafts, check_parent, draft_folder, remove, remove_drafts
+from alice.reports import plotly_script
 from alice.reports.archive import RESULT, Report, read_without_arrays, write_result
 from alice.reports.gallery import add_report, write_entry, write_index
 from alice.reports.html import write_report
@@ -30,7 +31,7 @@ def publish(report: Report, out: Path | str, *, standalone: bool = False) -> Rep
     The folder has a temporary name until it is complete. If another process takes the final name meanwhile, a number is
     appended. A gallery that this program did not write is left alone.
     """
-    folder = check_parent(out).absolute() / _folder_name(report)
+    folder = check_place(out, standalone=standalone).absolute() / _folder_name(report)
     for finished in finish_drafts(folder.parent):
         with suppress(AliceError):
             _list(finished)
@@ -54,6 +55,14 @@ def publish(report: Report, out: Path | str, *, standalone: bool = False) -> Rep
             "once that is fixed, `alice-interp report` makes it"
         ) from failure
     return stored
+
+
+def check_place(out: Path | str, *, standalone: bool = False) -> Path:
+    """Return the path of a folder for reports; raise if it is something else, or has another script for drawing."""
+    out = check_parent(out)
+    if not standalone:
+        plotly_script.check_place(out)
+    return out
 
 
 def _folder_name(report: Report) -> str:

@@ -101,6 +101,42 @@ def test_a_file_that_is_read_is_not_written(tmp_path):
             check_not_read(tmp_path / out, [tmp_path / "in.txt"])
 
 
+def test_nothing_is_written_into_a_folder_that_is_read(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to("data")
+    for out in ("data/new.txt", "data/a/b", "link/new.txt", "data/../data/new.txt"):
+        with pytest.raises(AliceError, match=r"is inside .*data, which is read by this command"):
+            check_not_read(tmp_path / out, [tmp_path / "data"])
+    check_not_read(tmp_path / "data.txt", [tmp_path / "data"])
+    check_not_read(tmp_path / "data" / "new.txt", [tmp_path / "data" / "absent"])
+
+
+def test_a_folder_with_a_file_that_is_read_is_not_replaced(tmp_path):
+    (tmp_path / "out" / "below").mkdir(parents=True)
+    for name in ("out/in.txt", "out/below/in.txt"):
+        (tmp_path / name).touch()
+        (tmp_path / "link.txt").unlink(missing_ok=True)
+        (tmp_path / "link.txt").symlink_to(name)
+        for read in (name, "link.txt"):
+            with pytest.raises(AliceError, match=r"is read by this command, and .*out would be replaced around it"):
+                check_not_read(tmp_path / "out", [tmp_path / read])
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"), [("training.json", "training"), ("model.safetensors", "checkpoint"), ("result.json", "report")]
+)
+def test_nothing_is_put_below_a_training_a_checkpoint_or_a_report(tmp_path, file, kind):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / file).touch()
+    (tmp_path / "link").symlink_to("theirs")
+    for out in ("theirs/new", "theirs/a/b/c", "link/new"):
+        for check in (check_parent, lambda folder: check_folder(folder, writes="training")):
+            with pytest.raises(AliceError, match=f"is inside .*theirs, which is a {kind}; choose"):
+                check(tmp_path / out)
+    (tmp_path / "theirs" / file).rename(tmp_path / "entries.js")
+    assert check_parent(tmp_path / "theirs" / "new") == tmp_path / "theirs" / "new"
+
+
 def test_the_names_of_our_files_are_those_that_are_written():
     from alice.checkpoint import folder
     from alice.plugins.reproduce.page import DOCUMENT
@@ -122,7 +158,9 @@ def test_the_names_of_our_files_are_those_that_are_written():
         ({"model.safetensors": ""}, "checkpoint"),  # an export was interrupted
         ({"config.json": "{}", "model.safetensors": ""}, None),  # a model of another program
         ({"result.json": ""}, "report"),
-        ({"reproduce.json": ""}, "reproduction"),
+        ({"reproduce.json": '{"format": "alice-interp reproduction"}'}, "reproduction"),
+        ({"reproduce.json": '{"format": "of somebody else"}'}, None),
+        ({"reproduce.json": "mine"}, None),
         ({"entries.js": ""}, "folder of reports"),
         ({"notes.txt": ""}, None),
         ({}, None),

@@ -57,21 +57,43 @@ def _may_be_hub_id(name: str | Path) -> bool:
 
 def _fetch(hub_id: str) -> Path:
     """Download a checkpoint from the hub; take it from the local cache if the hub does not answer."""
-    import huggingface_hub as hub  # slow to import and seldom needed
-
-    reason = ""
     try:
-        hub.model_info(hub_id, timeout=HUB_SECONDS)  # snapshot_download would wait without a limit
+        return _download(hub_id)
     except Exception as error:  # the hub's own errors and those of its HTTP library, which changed between releases
         reason = type(error).__name__
     try:
-        files = [CONFIG, WEIGHTS, CARD, METRICS]
-        return Path(hub.snapshot_download(hub_id, allow_patterns=files, local_files_only=bool(reason)))
+        return _download(hub_id, only_cached=True)
     except Exception as error:
         raise AliceError(
-            f"{hub_id} is not a folder and could not be downloaded from the hub ({reason or type(error).__name__}); "
+            f"{hub_id} is not a folder and could not be downloaded from the hub ({reason}); "
             "check the name and the network"
         ) from error
+
+
+def _download(hub_id: str, *, only_cached: bool = False) -> Path:
+    """Download the files of a checkpoint, all of the same commit, and return their folder.
+
+    Every request has a time limit, unlike those of `snapshot_download`: a file is asked for once before
+    `hf_hub_download`, which would repeat a request without an answer for minutes.
+    """
+    import huggingface_hub as hub  # slow to import and seldom needed
+    from huggingface_hub.errors import EntryNotFoundError
+
+    folder = Path()
+    for name in (CONFIG, WEIGHTS, CARD, METRICS):
+        commit = None if only_cached else folder.name or None
+        try:
+            if not only_cached:
+                hub.get_hf_file_metadata(hub.hf_hub_url(hub_id, name, revision=commit), timeout=HUB_SECONDS)
+            file = hub.hf_hub_download(
+                hub_id, name, revision=commit, etag_timeout=HUB_SECONDS, local_files_only=only_cached
+            )
+        except EntryNotFoundError:
+            if name in (CONFIG, WEIGHTS):
+                raise
+        else:
+            folder = Path(file).parent
+    return folder
 
 
 def read(folder: Path) -> tuple[ModelConfig, dict[str, Tensor]]:

@@ -5,13 +5,16 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from alice.cli.signals import interrupt, leave
+from alice.files import remove_temporary
 
 GRACE = 5.0
-"""Seconds that the threads of a plugin may continue after the command has finished."""
+"""Seconds that what a plugin left behind may continue after the command has finished."""
 
 
 def run() -> None:
@@ -38,17 +41,44 @@ def run() -> None:
         code = error.code
         raise
     finally:
-        threading.Thread(target=_exit_after_grace, args=(code,), daemon=True).start()
+        threading.Thread(target=_exit_after_grace, args=(code, _exit_begins()), daemon=True).start()
 
 
-def _exit_after_grace(code: object) -> None:
-    """Exit if other threads keep the program alive; Python waits for all threads that are not daemons."""
+def _exit_begins() -> threading.Event:
+    """Return an event that is set when Python has waited for all threads and calls the exit functions."""
+    begun = threading.Event()
+    atexit.register(begun.set)  # the last to be registered is called first
+    return begun
+
+
+def _exit_after_grace(code: object, exit_begun: threading.Event) -> None:
+    """End a program that threads, exit functions or child processes of a plugin keep alive; Python waits for them."""
     threading.Event().wait(GRACE)
-    known = (threading.main_thread(), threading.current_thread())
-    if others := [thread for thread in threading.enumerate() if not thread.daemon and thread not in known]:
-        print(f"alice-interp: finished, stopping the thread {others[0].name}", file=sys.stderr, flush=True)
-        atexit._run_exitfuncs()
-        os._exit(code if isinstance(code, int) else int(code is not None))
+    threads = [thread.name for thread in threading.enumerate() if not thread.daemon][1:]  # the first is the main thread
+    children = _children()
+    what = "exit functions"
+    if threads and not exit_begun.is_set():
+        what = f"the thread {threads[0]}"
+    elif children:
+        what = f"the process {children[0].name}"
+    print(f"alice-interp: finished, stopping {what}", file=sys.stderr)
+    if not exit_begun.is_set():
+        functions = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
+        functions.start()
+        functions.join(GRACE)
+    for child in _children():
+        child.terminate()
+    remove_temporary()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # it is full, closed or absent
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def _children() -> list[Any]:
+    """Return the child processes that `multiprocessing` started, without importing it."""
+    loaded = sys.modules.get("multiprocessing")
+    return [] if loaded is None else loaded.active_children()
 
 
 if __name__ == "__main__":

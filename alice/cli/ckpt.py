@@ -24,7 +24,7 @@ from alice.cli.options import (
 from alice.cli.progress import track
 from alice.errors import AliceError
 from alice.files import check_file, check_folder, regular_file
-from alice.text import QUOTES
+from alice.text import QUOTES, open_corpus
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _export_checkpoint(
     from alice.model import Alice
     from alice.training import Training
 
-    check_folder(out, writes="checkpoint", read=[training], replace=force)
+    check_folder(out, writes="checkpoint", read=[training, *open_corpus(data).files], replace=force)
     opened = Training.open(training, {})
     summary, log = opened.summary(), opened.log()
     model = round_to_half(Alice.from_pretrained(training, device=device))

@@ -182,7 +182,8 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path, *, 
     choices = {code: replace(choice, source=source) for code, source in sources.items()}
     tallies = {code: Tally() for code in sources}
     corpora = {code: each.open() for code, each in choices.items()}
-    check_file(out, read=[file for corpus in corpora.values() for file in corpus.files], force=force)
+    read = [] if choice.source == QUOTES else [user_path(choice.source)]  # the folder, where it would be read next time
+    check_file(out, read=[*read, *(file for corpus in corpora.values() for file in corpus.files)], force=force)
     texts = {code: choices[code].select(corpus.texts(tallies[code])) for code, corpus in corpora.items()}
     written = Counter[str]()
     with write_csv(out, COLUMNS) as write:
@@ -241,7 +242,9 @@ def _print_languages(counts: dict[str, Any]) -> None:
         column.justify = "right"
     for code, each in counts["languages"].items():
         dropped = sum(each["dropped"].values())
-        table.add_row(code, LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}")
+        table.add_row(
+            escape(code), LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}"
+        )
     console = Console()
     console.print(table)
     _print_written(console, counts, "segments")

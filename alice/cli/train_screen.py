@@ -77,7 +77,7 @@ class TrainScreen:
         """Show a decision of the trainer."""
         self.notes.append(line)
         if self._live is None:
-            self.console.print(line, highlight=False, soft_wrap=True)
+            self.console.print(line, highlight=False, soft_wrap=True, markup=False)
         else:
             self._live.update(self.render())
 

@@ -16,6 +16,7 @@ from torch.nn import functional as F  # noqa: N812
 from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
+from alice.model.layers import at_least_fp32
 from alice.text import PAD, Alphabet
 
 
@@ -152,8 +153,7 @@ class BijectiveHead(nn.Module):
         rows = self._gather(pooled, counts)
         if self.config.cross_skip:
             rows = rows + pooled
-        scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids]  # (batch, 26, 26)
-        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        scores = at_least_fp32(self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids])  # (batch, 26, 26)
         if not self.training:  # the loss is checked there
             check_scores(scores)
         if soft or self.hook_log_perm.active:

@@ -15,7 +15,7 @@ from alice.model.device import choose_device
 from alice.model.heads import BijectiveHead, LinearHead, SymbolPool, check_stream
 from alice.model.hooks import Hook, HookedModel, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
-from alice.model.layers import Block, RMSNorm
+from alice.model.layers import Block, RMSNorm, at_least_fp32
 from alice.model.lens import LensSurface
 from alice.model.tokens import Tokens
 from alice.text import PAD, Alphabet
@@ -206,12 +206,12 @@ class Alice(LensSurface, Tokens, HookedModel):
         self.set_use_hook_mlp_in(False)
 
     def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
-        """Return the log-probability of each answer, (batch, symbol, symbol) in fp32; the loss is computed from it.
+        """Return the log-probability of each answer, (batch, symbol, symbol), in fp32 or better, for the loss.
 
         For the bijective head it is the log of the relaxed permutation; rows sum to one only approximately, since
         Sinkhorn's last step normalises columns.
         """
-        table = self.decode_symbols(resid, ids, soft=True).float()
+        table = at_least_fp32(self.decode_symbols(resid, ids, soft=True))
         return table if self.config.variant == "bijective" else table.log_softmax(-1)
 
     def loss(self, resid: Tensor, ids: Tensor, plain: Tensor, *, per_token: bool = False) -> Tensor:
@@ -226,6 +226,7 @@ class Alice(LensSurface, Tokens, HookedModel):
         """
         if plain.shape != ids.shape:
             raise AliceError(f"the plaintext has shape {tuple(plain.shape)}, the ciphertext {tuple(ids.shape)}")
+        self._mask(plain)  # checks its ids
         table = self.log_probabilities(resid, ids)
         rows = table.gather(1, ids.unsqueeze(-1).expand(-1, -1, table.shape[-1]))  # (batch, pos, symbol)
         is_text = ids != PAD

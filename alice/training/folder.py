@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from alice.files import (
     user_path,
 )
 from alice.model import ModelConfig
+from alice.text import Alphabet, Corpus, open_corpus
 from alice.text.corpus import located, source_name
 from alice.training.recipe import LARGEST_NUMBER, Recipe
 from alice.training.state import LARGEST_COUNT, STATE, read_counters
@@ -101,10 +103,16 @@ class Training:
 
     def check_new(self) -> None:
         """Raise if the folder already is a training or anything else, or cannot be created."""
-        out = check_folder(self.folder, writes="training", hint="add --resume to continue it")
+        read = [*self.corpus().files, *([] if self.init is None else [user_path(self.init)])]
+        out = check_folder(self.folder, writes="training", read=read, hint="add --resume to continue it")
         parent = next(place for place in (out, *out.absolute().parents) if place.exists())
         if not os.access(parent, os.W_OK | os.X_OK):
             raise AliceError(f"cannot create the folder {out}, because {parent} cannot be written to; write elsewhere")
+
+    def corpus(self) -> Corpus:
+        """Open the corpus."""
+        alphabet, longest = Alphabet(self.model.symbols), self.recipe.max_length
+        return open_corpus(self.data, alphabet=alphabet, max_length=longest, text_column=self.text_column)
 
     def located(self) -> "Training":
         """Return the training with absolute paths, so that it can be resumed from any working directory."""
@@ -118,9 +126,10 @@ class Training:
         if self.data_sha256 in (None, sha256):
             return replace(self, data_sha256=sha256)
         if not allow_changed:
+            options = f"--out {shlex.quote(str(self.folder))} --data {shlex.quote(self.data)} --allow-changed-data"
             raise AliceError(
                 f"{self.data} is not what {self.folder} was trained on before; give the same texts with --data, "
-                "or continue on these with: alice-interp train --resume --allow-changed-data"
+                f"or continue on these with: alice-interp train --resume {options}"
             )
         step = read_counters(self.folder).step if (self.folder / STATE).exists() else 0
         earlier = {"data_sha256": self.data_sha256, "until": step}

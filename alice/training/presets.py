@@ -1,4 +1,4 @@
-"""Named sizes and recipes: the paper's six models and smaller ones; the paper's recipe, the authors' and ours.
+"""Named sizes and recipes: the paper's six models and three smaller ones; the paper's recipe, the authors' and ours.
 
 A preset is a size. A recipe is how it is trained, and what that requires of the model. A table in docs/training.md
 compares the three recipes and names the option for each difference.

@@ -17,7 +17,6 @@ from accelerate.utils import broadcast, set_seed
 from alice.errors import AliceError
 from alice.model import Alice, Block, choose_device
 from alice.text import (
-    Alphabet,
     Batches,
     BatchLimit,
     BatchStream,
@@ -25,7 +24,6 @@ from alice.text import (
     EncodedTexts,
     KeySource,
     key_pool,
-    open_corpus,
     text_keys,
 )
 from alice.text.split import select
@@ -117,9 +115,8 @@ def _disconnect() -> None:
 
 def _corpus(training: Training, *, resume: bool) -> Corpus:
     """Open the corpus of a training."""
-    alphabet, longest = Alphabet(training.model.symbols), training.recipe.max_length
     try:
-        return open_corpus(training.data, alphabet=alphabet, max_length=longest, text_column=training.text_column)
+        return training.corpus()
     except AliceError as error:
         raise AliceError(f"{error}; if it has moved, give its place with --data" if resume else str(error)) from error
 

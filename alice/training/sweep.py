@@ -50,14 +50,16 @@ class Train(Protocol):
 
 
 def plan(wanted: Iterable[Training], given: Collection[str]) -> list[Member]:
-    """Return how far each training has come; raise if one was started with other settings.
+    """Return how far each training has come; raise if one was started with other settings or on other texts.
 
     Args:
         wanted: the trainings as the user describes them now.
         given: fields of the recipe that the user gave; these may change how often a training saves and measures.
 
     """
-    return [_member(training, given) for training in wanted]
+    members = [_member(training, given) for training in wanted]
+    _check_texts([member.training for member in members if member.training.data_sha256 is not None])
+    return members
 
 
 def carry_out(members: Iterable[Member], train: Train, *, say: Callable[[str], None] = lambda line: None) -> bool:
@@ -104,6 +106,19 @@ def _member(wanted: Training, given: Collection[str]) -> Member:
                 "or choose another folder"
             )
     return _how_far(started)
+
+
+def _check_texts(started: Iterable[Training]) -> None:
+    """Raise if the corpus has changed since a training was started on it: the sweep would compare other texts."""
+    found: dict[tuple[object, ...], str] = {}
+    for training in started:
+        read = (training.data, training.text_column, training.model.symbols, training.recipe.max_length)
+        found[read] = found.get(read) or training.corpus().fingerprint()
+        if found[read] != training.data_sha256:
+            raise AliceError(
+                f"{training.data} is not what {training.folder} was trained on before; restore it, "
+                "or choose another folder"
+            )
 
 
 def _how_far(training: Training) -> Member:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from alice.errors import AliceError
-from alice.files import atomic_write, check_folder, regular_file
+from alice.files import REPRODUCTION, atomic_write, check_folder, regular_file
 from alice.reports import encoding, page
 from alice.reports.html import INDEX, head
 from alice.reports.number_text import shown
@@ -19,7 +19,6 @@ PACKAGE = "alice.plugins.reproduce"
 DOCUMENT = "reproduce.json"
 REPORTS = "runs"
 """Folder of the reports, next to the page."""
-FORMAT = "alice-interp reproduction"
 VERSION = 2
 GENERATOR = "reproduction by alice-interp"
 """Recognises our page; a gallery has another one, so neither overwrites the other."""
@@ -148,7 +147,7 @@ class Reproduction:
             "analyses": [dict(one) for one in self.analyses],
             "time": self.time,
         }
-        return {"format": FORMAT, "version": VERSION, **_without_nan(plain)}
+        return {"format": REPRODUCTION, "version": VERSION, **_without_nan(plain)}
 
 
 def check_place(folder: Path) -> Path:

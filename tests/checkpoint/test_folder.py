@@ -1,4 +1,6 @@
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -101,18 +103,75 @@ def test_a_file_is_not_a_checkpoint(tmp_path):
         checkpoint.resolve(tmp_path / "x.pt")
 
 
-def test_a_hub_id_is_fetched_and_loaded(base, ids, tmp_path, monkeypatch):
-    base.save_pretrained(tmp_path)
-    asked = []
+@pytest.fixture
+def hub(base, tmp_path, monkeypatch):
+    """A hub on this machine that holds one checkpoint; it accepts requests for names in `stalled` and never answers."""
+    base.save_pretrained(tmp_path / "repository")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        server.files, server.asked, server.stalled = tmp_path / "repository", [], set()
+        server.closing = threading.Event()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", address)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+        yield server
+        server.closing.set()
+        server.shutdown()
 
-    def download(repo, **options):
-        asked.append(repo)
-        return str(tmp_path)
 
-    monkeypatch.setattr("huggingface_hub.model_info", lambda repo, timeout: asked.append((repo, timeout)))
-    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
+class Hub(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        file = self.server.files / Path(self.path).name
+        self.server.asked.append(file.name)
+        if file.name in self.server.stalled:
+            self.server.closing.wait()
+            return
+        self.send_response(200 if file.exists() else 404)
+        self.send_header("X-Repo-Commit", "c" * 40)
+        if file.exists():
+            self.send_header("ETag", f'"{file.name}"')
+            self.send_header("Content-Length", str(file.stat().st_size))
+        else:
+            self.send_header("X-Error-Code", "EntryNotFound")
+            self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self):
+        self.do_HEAD()
+        self.wfile.write((self.server.files / Path(self.path).name).read_bytes())
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_hub_id_is_fetched_and_loaded(hub, base, ids):
+    (hub.files / "card.md").write_text("# A card")
     assert torch.equal(Alice.from_pretrained("somebody/alice-base")(ids), base(ids))
-    assert asked == [("somebody/alice-base", 10.0), "somebody/alice-base"]
+    assert (checkpoint.resolve("somebody/alice-base") / "card.md").read_text() == "# A card"
+
+
+@pytest.mark.parametrize("stalled", ["config.json", "model.safetensors"])
+def test_a_hub_that_stalls_is_one_sentence(hub, monkeypatch, stalled):
+    monkeypatch.setattr(checkpoint, "HUB_SECONDS", 1.0)
+    hub.stalled = {stalled}
+    with pytest.raises(AliceError, match=r"could not be downloaded from the hub \(\w*Timeout\)"):
+        checkpoint.resolve("somebody/alice-base")
+    assert hub.asked.count(stalled) == 1
+
+
+@pytest.mark.parametrize("stalled", ["config.json", "model.safetensors", "card.md"])
+def test_what_was_fetched_before_is_found_when_the_hub_stalls(hub, monkeypatch, stalled):
+    first = checkpoint.resolve("somebody/alice-base")
+    monkeypatch.setattr(checkpoint, "HUB_SECONDS", 1.0)
+    hub.stalled = {stalled}
+    assert checkpoint.resolve("somebody/alice-base") == first
+
+
+def test_a_hub_without_weights_is_one_sentence(hub):
+    (hub.files / "model.safetensors").unlink()
+    with pytest.raises(AliceError, match="could not be downloaded from the hub"):
+        checkpoint.resolve("somebody/alice-base")
 
 
 @pytest.mark.parametrize("name", ["runs/mien", "./runs/mien", "~/mien", "/mien", "a/b/c", Path("owner/model")])

@@ -45,7 +45,8 @@ def test_a_training_is_not_exported_onto_itself(training):
 
 
 def test_a_folder_that_is_not_a_training_is_one_line(tmp_path):
-    done = invoke("ckpt", "export", tmp_path, "--out", tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    done = invoke("ckpt", "export", tmp_path / "empty", "--out", tmp_path / "out")
     assert done.exit_code == 1
     assert "does not hold a training" in done.stderr
 

@@ -1,5 +1,6 @@
 """What a command may write: never onto an input, never into a folder of something else, `--force` where it helps."""
 
+import json
 import os
 import shutil
 
@@ -29,7 +30,9 @@ REFUSED_IN = {
     "plugins new mine": FOLDERS[:-1],
     "reproduce --ckpt model --data texts.txt": [name for name in FOLDERS if name != "reproduction"],
 }
-"""The commands with a folder as `--out`, and the folders that each refuses; those of a collection may hold notes."""
+"""The commands with a folder as `--out`, and the folders that each refuses; those of a collection may hold notes.
+
+The notes are in a file that is called like one of ours."""
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +45,10 @@ def made(tmp_path_factory):
     shutil.copy(place / "training" / "training.json", place / "started")
     save_checkpoint(place / "model")
     Report(Result("Depth"), {"analysis": "depth"}).save(place / "runs").stored_in.rename(place / "report")
-    for name, file in (("reproduction", "reproduce.json"), ("notes", "notes.txt")):
+    documents = {"reproduction": ("reproduce.json", "alice-interp reproduction"), "notes": ("reproduce.json", "mine")}
+    for name, (file, mark) in documents.items():
         (place / name).mkdir()
-        (place / name / file).write_text("{}")
+        (place / name / file).write_text(json.dumps({"format": mark}))
     torch.save(reference.file_of(reference.random_state(reference.BASE), reference.BASE), place / "theirs.pt")
     return place
 
@@ -83,6 +87,40 @@ def test_a_folder_of_something_else_is_refused_and_stays(made, monkeypatch, comm
     before = contents(made)
     assert folder in refused(command, "--out", folder)
     assert contents(made) == before
+
+
+@pytest.mark.parametrize("folder", ["training", "model", "report"])
+@pytest.mark.parametrize("command", REFUSED_IN)
+def test_nothing_is_put_below_a_folder_of_something_else(made, monkeypatch, command, folder):
+    monkeypatch.chdir(made)
+    monkeypatch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
+    before = contents(made)
+    assert f"{folder}/a/new is inside" in refused(command, "--out", f"{folder}/a/new")
+    assert contents(made) == before
+    assert not (made / folder / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "card.md", "training.json", "notes.pt"])
+def test_an_import_never_replaces_the_folder_around_its_input(copied, name):
+    shutil.copy("theirs.pt", copied / "model" / name)
+    before = contents(copied)
+    assert "is read by this command" in refused("ckpt import --force --out model", f"model/{name}")
+    assert contents(copied) == before
+
+
+def test_an_export_never_replaces_the_folder_around_its_texts(copied):
+    (copied / "model" / "metrics.jsonl").write_text('{"text": "a text to measure on, of some length"}')
+    before = contents(copied)
+    assert "is read by this command" in refused("ckpt export training --force --out model --data model/metrics.jsonl")
+    assert contents(copied) == before
+
+
+def test_a_training_is_not_put_into_the_folder_that_it_starts_from(copied):
+    (copied / "theirs").mkdir()
+    shutil.copytree("model", copied / "theirs" / "model")
+    (copied / "theirs" / "model" / "model.safetensors").rename(copied / "weights")  # then it is not a checkpoint
+    sentence = refused(f"train {TINY} --init theirs/model --out theirs/model/sub")
+    assert "is inside theirs/model, which is read by this command" in sentence
 
 
 @pytest.mark.parametrize("command", ["ckpt export training --data texts.txt", "ckpt import theirs.pt"])
@@ -125,11 +163,15 @@ def test_a_corpus_is_never_written_onto_itself(copied, out, force):
     assert contents(copied) == before
 
 
-def test_a_dataset_folder_is_not_written_into(copied):
+@pytest.mark.parametrize("out", ["train.txt", "new.txt", "new.csv"])
+@pytest.mark.parametrize("source", ["hf:./data", "hf:data:train", "--multilingual data"])
+def test_a_dataset_folder_is_not_written_into(copied, source, out):
     (copied / "data").mkdir()
-    shutil.copy("texts.txt", "data/train.txt")
-    assert "is read by this command" in refused("data prepare hf:./data --force --out data/train.txt")
-    assert (copied / "data" / "train.txt").read_bytes() == (copied / "texts.txt").read_bytes()
+    for name in ("train.txt", "la.txt"):
+        shutil.copy("texts.txt", copied / "data" / name)
+    before = contents(copied)
+    assert "is read by this command" in refused(f"data prepare {source} --force --out data/{out}")
+    assert contents(copied) == before
 
 
 def test_an_existing_file_is_replaced_only_with_force(copied):
@@ -159,3 +201,23 @@ def test_a_file_that_is_not_a_page_of_ours_is_replaced_only_with_force(copied):
     invoke("report report --force --out page.html")
     invoke("report report --out page.html")
     assert "<h1>Depth</h1>" in (copied / "page.html").read_text()
+
+
+def test_the_page_of_another_report_is_replaced_only_with_force(copied):
+    shutil.copytree("report", "other")
+    (copied / "other" / "report.html").write_bytes((copied / "report" / "report.html").read_bytes() + b"<!-- other -->")
+    before = contents(copied)
+    assert "add --force" in refused("report report --out other/report.html")
+    assert contents(copied) == before
+    invoke("report report --force --out other/report.html")
+    assert b"<!-- other -->" not in (copied / "other" / "report.html").read_bytes()
+    invoke("report report --out report/report.html")
+
+
+def test_a_drawing_script_of_somebody_else_is_refused_before_anything_is_computed(copied, monkeypatch):
+    (copied / "notes" / "plotly.min.js").write_text("/* my own */")
+    monkeypatch.setattr("alice.plugins.runner.analyse", lambda *args, **options: pytest.fail("it computed"))
+    before = contents(copied)
+    command = "run early-exit --ckpt model --data texts.txt --split all --samples 2"
+    assert "plotly.min.js is not a script of plotly" in refused(command, "--out", "notes")
+    assert contents(copied) == before

@@ -90,7 +90,7 @@ def test_a_name_that_is_taken_is_refused(alone, name):
 
 
 def test_a_stale_temporary_folder_is_removed(alone):
-    (alone / ".alice-interp-mine.0a1b2c3d.tmp" / "old").mkdir(parents=True)
+    (alone / ".alice-interp-mine.0a1b2c3d.alice-interp-draft" / "old").mkdir(parents=True)
     folder = plugins("new", "mine").stdout.splitlines()[0]
     assert list(alone.iterdir()) == [alone / folder]
     assert not (alone / folder / "old").exists()

@@ -150,5 +150,5 @@ def test_a_page_of_somebody_else_is_left_alone(world):
     (world.place / "mine").mkdir()
     (world.place / "mine" / "index.html").write_text("mine")
     assert "is not empty" in reproduce(out="mine", code=1).stderr
-    (world.place / "mine" / "reproduce.json").write_text("{}")
+    (world.place / "mine" / "reproduce.json").write_text('{"format": "alice-interp reproduction"}')
     assert "would be lost" in reproduce(out="mine", code=1).stderr

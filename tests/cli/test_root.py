@@ -133,22 +133,56 @@ def test_a_closed_pipe_is_not_an_error(tmp_path):
         assert process.stderr.read() == b""
 
 
-WITH_THREAD = """
-import atexit, threading, time
+LEFT_BEHIND = """
+import atexit, multiprocessing, threading, time
+from pathlib import Path
+from alice.files import remove_at_exit
 
-threading.Thread(target=time.sleep, args=({seconds},), name="sleeper").start()
+Path("temporary").mkdir()
+remove_at_exit(Path("temporary"))
+{early}
 atexit.register(print, "cleaned up")
+{late}
 """
+THREAD = 'threading.Thread(target=time.sleep, args=(600,), name="sleeper").start()'
+PROCESS = 'multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,), name="sleeper").start()'
 
 
-@pytest.mark.parametrize(("seconds", "note"), [(600, "alice-interp: finished, stopping the thread sleeper\n"), (0, "")])
-@pytest.mark.parametrize(("arguments", "code"), [(["plugins", "--json"], 0), (["data", "stats", "gone.txt"], 1)])
-def test_a_thread_of_a_plugin_does_not_keep_the_program_alive(tmp_path, seconds, note, arguments, code):
-    (tmp_path / "mine.py").write_text(WITH_THREAD.format(seconds=seconds))
+def run_with(place, arguments, **parts):
+    """Run the program in a process in which a plugin has left something behind."""
+    (place / "mine.py").write_text(LEFT_BEHIND.format(**{"early": "", "late": ""} | parts))
     script = "from alice.cli import __main__ as program; program.GRACE = 0.5; import mine; program.run()"
     command = [sys.executable, "-c", script, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=60, check=False)
+    assert not (place / "temporary").exists()
+    return done
+
+
+@pytest.mark.parametrize(
+    ("parts", "what"),
+    [
+        ({"early": THREAD}, "the thread sleeper"),
+        ({"early": "atexit.register(time.sleep, 600)"}, "exit functions"),
+        ({"late": PROCESS}, "the process sleeper"),
+    ],
+    ids=["thread", "exit function", "process"],
+)
+@pytest.mark.parametrize(("arguments", "code"), [(["plugins", "--json"], 0), (["data", "stats", "gone.txt"], 1)])
+def test_what_a_plugin_leaves_behind_does_not_keep_the_program_alive(tmp_path, parts, what, arguments, code):
+    done = run_with(tmp_path, arguments, **parts)
     assert done.returncode == code
-    assert done.stderr.endswith(note)
-    assert ("stopping" in done.stderr) is bool(note)
+    assert done.stderr.endswith(f"alice-interp: finished, stopping {what}\n")
+    assert done.stdout.endswith("cleaned up\n")
+
+
+def test_an_exit_function_that_hangs_does_not_keep_temporary_folders_alive(tmp_path):
+    done = run_with(tmp_path, ["plugins", "--json"], late="atexit.register(time.sleep, 600)")
+    assert done.returncode == 0
+    assert done.stderr.endswith("alice-interp: finished, stopping exit functions\n")
+
+
+def test_a_program_that_ends_by_itself_says_nothing(tmp_path):
+    done = run_with(tmp_path, ["plugins", "--json"], early="threading.Thread(target=int).start()")
+    assert done.returncode == 0
+    assert "stopping" not in done.stderr
     assert done.stdout.endswith("cleaned up\n")

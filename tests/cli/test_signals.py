@@ -33,7 +33,7 @@ DATA = ("--ckpt", "model", "--data", "texts.txt", "--split", "all")
 
 def no_drafts(runs):
     """Say whether no temporary file is left."""
-    return not any(runs.rglob("*.tmp"))
+    return not any(runs.rglob("*.alice-interp-draft"))
 
 
 def test_an_interrupted_analysis_is_one_line_and_leaves_no_half_written_report(place):
@@ -164,7 +164,7 @@ def test_a_training_in_its_first_step_which_compiles_ends_at_once_and_can_be_res
         result = train()
     assert (result.exit_code, result.stderr) == (130, "alice-interp: interrupted\n")
     assert TrainingState.read(folder).counters.step == 0
-    assert not list(folder.glob(".*.tmp"))
+    assert not list(folder.glob(".*.alice-interp-draft"))
     assert CliRunner().invoke(main, ["train", "--out", str(folder), "--resume"]).exit_code == 0
     assert read_metrics(folder)[-1]["step"] == 6
 

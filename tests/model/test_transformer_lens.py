@@ -68,6 +68,7 @@ def test_a_loss_is_the_mean_negative_log_likelihood_of_the_plaintext(model, ids)
         ({"plain": "AB"}, "give return_type='loss' or 'both'"),
         ({"return_type": "loss", "plain": "AB"}, r"the plaintext has shape \(1, 2\), the ciphertext \(2, 32\)"),
         ({"return_type": "loss", "plain": "AB", "stop_at_layer": 1}, "there is no loss"),
+        ({"return_type": "loss", "plain": torch.full((2, 32), 99)}, "ids 99 to 99 do not fit"),
     ],
 )
 def test_a_loss_that_cannot_be_computed_is_one_sentence(base, ids, options, complaint):
@@ -97,7 +98,7 @@ def test_hooks_are_attached_by_name_pattern_or_function(base, ids):
     assert seen == ["hook_embed", *blocks]
 
 
-@row("`run_with_cache`, `cache_dict`, `ActivationCache`")
+@row("`run_with_cache`, `ActivationCache`")
 def test_a_cache_takes_filters_slices_and_one_text_without_batch(base):
     _, cache = base.run_with_cache("A SHORT ONE", names_filter="blocks.*.hook_resid_post", remove_batch_dim=True)
     assert list(cache) == ["blocks.0.hook_resid_post", "blocks.1.hook_resid_post"]

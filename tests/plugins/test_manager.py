@@ -1,5 +1,6 @@
 import json
 import signal
+import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
@@ -235,7 +236,7 @@ CATCHING = "while True:\n    try:\n        time.sleep(60)\n    except Exception:
 @pytest.mark.parametrize(
     "source",
     ["time.sleep(600)", CATCHING, HOOK.format(body="time.sleep(600)"), "while True: pass"],
-    ids=["import", "catches errors", "hook", "busy"],
+    ids=["import", "catches exceptions", "hook", "busy"],
 )
 def test_a_plugin_that_never_finishes_loading_is_reported_and_the_others_stay(tmp_path, monkeypatch, source):
     monkeypatch.setattr(manager, "TIME_LIMIT", 0.3)
@@ -245,6 +246,29 @@ def test_a_plugin_that_never_finishes_loading_is_reported_and_the_others_stay(tm
     assert [plugin.error for plugin in plugins.broken] == ["it was not ready after 0.3 seconds"]
     assert "count" in plugins.analyses
     assert signal.getsignal(signal.SIGALRM) is before
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "while True:\n    try:\n        time.sleep(60)\n    except:\n        pass",
+        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\ntime.sleep(600)",
+    ],
+    ids=["catches everything", "ignores the signal"],
+)
+def test_a_plugin_that_cannot_be_interrupted_ends_the_program_with_one_sentence(tmp_path, source):
+    write_plugin(tmp_path / "slow.py", source=f"import time\n{source}")
+    script = (
+        "from pathlib import Path; from alice.plugins import manager; manager.TIME_LIMIT = manager.LAST_RESORT = 0.3; "
+        "manager.build(third_party=False, files=[Path('slow.py')])"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "alice-interp: error: the plugin slow (file, slow.py) does not finish loading and cannot be interrupted; "
+        "remove it\n"
+    )
 
 
 def test_the_time_limit_restores_an_earlier_timer_and_is_not_used_in_other_threads(tmp_path):

@@ -204,6 +204,7 @@ CARELESS = {
     "keywords": lambda model: model.register_forward_hook(lambda *values: values[-1] * 0, with_kwargs=True),
     "backward": lambda model: model.ln_final.register_full_backward_hook(lambda *values: None),
     "everywhere": lambda model: torch.nn.modules.module.register_module_forward_hook(zero),
+    "split": lambda model: model.set_use_split_qkv_input(True),
     "replaced": lambda model: setattr(model.blocks[0], "forward", lambda x, mask: x * 0),
 }
 
@@ -222,8 +223,15 @@ def test_the_next_analysis_finds_the_model_without_hooks_and_in_eval_mode(ctx, c
     else:
         compute(acting(careless), ctx)
     assert not ctx.model.training
+    assert not ctx.model.cfg.use_split_qkv_input
     assert hooks_on(ctx.model) == []
     assert torch.equal(ctx.model(ctx.batches[0].cipher_ids), before)
+
+
+def test_the_next_analysis_finds_hard_answers(bijective):
+    ctx = tiny_context(bijective, texts=2)
+    compute(acting(lambda ctx: setattr(ctx.model, "soft_answers", True) or Result("Careless")), ctx)
+    assert ctx.model.soft_answers is None
 
 
 def in_place(model):

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
+from alice.files import remove_temporary
 from alice.plugins import RunContext, store
 from alice.plugins.conformance import tiny_context, tiny_texts
 
@@ -174,7 +175,7 @@ stored[2]
 def test_a_kill_in_the_middle_of_a_shard_leaves_complete_shards_to_continue_from(ctx, cache, computed):
     done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    (draft,) = cache.rglob(".*.tmp")
+    (draft,) = cache.rglob(".*.alice-interp-draft")
     stored = ctx.store(*HOOKS)
     assert len(shards(stored.folder)) == 2 * 3
     assert not draft.exists()
@@ -503,17 +504,14 @@ def test_without_a_home_the_store_is_a_private_folder_with_an_unpredictable_name
     assert store.stores_folder({}) != first
 
 
-def test_a_private_folder_is_removed_at_exit(no_home, monkeypatch):
-    at_exit = []
-    monkeypatch.setattr(store.atexit, "register", lambda *call, **options: at_exit.append((call, options)))
+def test_a_private_folder_is_removed_at_exit(no_home):
     folder = store.stores_folder({})
     (folder / "store").mkdir()
-    (((function, *args), options),) = at_exit
-    function(*args, **options)
+    remove_temporary()
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("fault", ["file", "link", "writable", "owner"])
+@pytest.mark.parametrize("fault", ["file", "link", "writable", "writable for a group", "owner"])
 def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, monkeypatch, fault):
     given = tmp_path / "given"
     if fault == "file":
@@ -523,9 +521,9 @@ def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, mo
         (tmp_path / "elsewhere").mkdir()
     if fault == "link":
         (given / "activations").symlink_to(tmp_path / "elsewhere")
-    elif fault == "writable":
+    elif fault.startswith("writable"):
         (given / "activations").mkdir()
-        (given / "activations").chmod(0o777)
+        (given / "activations").chmod(0o777 if fault == "writable" else 0o770)
     elif fault == "owner":
         monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder"):

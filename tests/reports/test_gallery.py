@@ -170,7 +170,7 @@ def test_a_broken_report_is_listed_with_a_reason_and_the_others_are_shown(runs, 
 def test_a_training_and_a_folder_that_is_being_written_are_not_listed(runs):
     (runs / "mine").mkdir()
     (runs / "mine" / "training.json").write_text("{}")
-    (runs / ".draft.1234.tmp").mkdir()
+    (runs / ".draft.1234.alice-interp-draft").mkdir()
     assert [listed.name for listed in read_entries(runs)] == ["one", "two"]
 
 
@@ -204,9 +204,9 @@ def test_a_result_without_an_entry_is_read_again_when_it_changed(runs, provenanc
 
 
 def test_stale_temporary_files_are_removed_with_the_next_update(runs):
-    (runs / "one" / ".report.html.0a1b2c3d.tmp").touch()
+    (runs / "one" / ".report.html.0a1b2c3d.alice-interp-draft").touch()
     write_gallery(runs)
-    assert not (runs / "one" / ".report.html.0a1b2c3d.tmp").exists()
+    assert not (runs / "one" / ".report.html.0a1b2c3d.alice-interp-draft").exists()
 
 
 def test_the_page_is_written_only_when_it_is_missing_or_outdated(runs):

@@ -136,12 +136,16 @@ def test_a_page_of_somebody_else_stays_and_publishing_succeeds(tmp_path):
 def test_a_report_that_a_killed_process_left_is_finished_and_half_of_one_is_removed(tmp_path, finish, listed_before):
     if listed_before:
         write_gallery(tmp_path)
-    for draft in (".whole.0a1b2c3d.tmp", ".half.0a1b2c3d.tmp", ".broken.0a1b2c3d.tmp"):
+    for draft in (
+        ".whole.0a1b2c3d.alice-interp-draft",
+        ".half.0a1b2c3d.alice-interp-draft",
+        ".broken.0a1b2c3d.alice-interp-draft",
+    ):
         (tmp_path / draft).mkdir()
         write_result(tmp_path / draft, Result("Found", metrics=[Metric("m", 1)]), {})
-        (tmp_path / draft / ".report.html.0a1b2c3d.tmp").touch()
-    (tmp_path / ".half.0a1b2c3d.tmp" / "result.json").unlink()
-    (tmp_path / ".broken.0a1b2c3d.tmp" / "result.json").write_text("?")
+        (tmp_path / draft / ".report.html.0a1b2c3d.alice-interp-draft").touch()
+    (tmp_path / ".half.0a1b2c3d.alice-interp-draft" / "result.json").unlink()
+    (tmp_path / ".broken.0a1b2c3d.alice-interp-draft" / "result.json").write_text("?")
     finish(tmp_path)
     assert set(names(tmp_path)) - {"one"} == {"broken", "entries.js", "index.html", "plotly.min.js", "whole"}
     assert names(tmp_path / "whole") == COMPLETE

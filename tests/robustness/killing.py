@@ -85,4 +85,4 @@ def _begin(begun: Any, job: Callable[..., None], *args: Any) -> None:
 
 def temporary_files(place: Path) -> list[Path]:
     """Return everything with a temporary name below a folder."""
-    return [path for path in place.rglob("*") if path.name.endswith(".tmp")]
+    return [path for path in place.rglob("*") if path.name.endswith(".alice-interp-draft")]

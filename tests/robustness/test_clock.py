@@ -71,12 +71,12 @@ def test_a_training_with_a_time_limit_ends_when_the_time_has_passed(tmp_path):
 
 @pytest.mark.parametrize("age", [-10 * DAY, 0, 10 * DAY])
 def test_stale_temporary_files_are_told_from_locked_ones_whatever_their_date(tmp_path, age):
-    stale, target = tmp_path / ".out.txt.0a1b2c3d.tmp", tmp_path / "out.txt"
+    stale, target = tmp_path / ".out.txt.0a1b2c3d.alice-interp-draft", tmp_path / "out.txt"
     stale.touch()
     os.utime(stale, (time.time() - age,) * 2)
     with atomic_write(target) as first:
         assert not stale.exists()
-        (locked,) = tmp_path.glob(".*.tmp")
+        (locked,) = tmp_path.glob(".*.alice-interp-draft")
         os.utime(locked, (time.time() - age,) * 2)
         first.write("first")
         with atomic_write(target) as second:

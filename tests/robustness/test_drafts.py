@@ -17,10 +17,10 @@ def names(folder):
 
 
 def test_a_complete_result_in_a_draft_is_published_and_an_incomplete_one_removed(tmp_path):
-    for draft in (".complete.0a1b2c3d.tmp", ".incomplete.0a1b2c3d.tmp"):
+    for draft in (".complete.0a1b2c3d.alice-interp-draft", ".incomplete.0a1b2c3d.alice-interp-draft"):
         (tmp_path / draft).mkdir()
         write_result(tmp_path / draft, Result("Found"), {})
-    (tmp_path / ".incomplete.0a1b2c3d.tmp" / "result.json").unlink()
+    (tmp_path / ".incomplete.0a1b2c3d.alice-interp-draft" / "result.json").unlink()
     new = Report(Result("New"), {}).save(tmp_path).folder.name
     assert names(tmp_path) == ["complete", "entries.js", "index.html", "plotly.min.js", new]
     assert read_report(tmp_path / "complete").title == "Found"
@@ -30,8 +30,8 @@ def test_a_complete_result_in_a_draft_is_published_and_an_incomplete_one_removed
 
 def test_drafts_of_pages_are_removed_when_the_gallery_is_written_again(tmp_path):
     folder = Report(Result("One"), {}).save(tmp_path).folder
-    (folder / ".report.html.0a1b2c3d.tmp").touch()
-    (tmp_path / ".entries.js.0a1b2c3d.tmp").touch()
+    (folder / ".report.html.0a1b2c3d.alice-interp-draft").touch()
+    (tmp_path / ".entries.js.0a1b2c3d.alice-interp-draft").touch()
     write_gallery(tmp_path)
     assert names(tmp_path) == ["entries.js", "index.html", "plotly.min.js", folder.name]
     assert names(folder) == ["arrays.npz", "entry.json", "report.html", "result.json"]
@@ -48,16 +48,26 @@ def test_locked_drafts_stay(tmp_path):
     assert names(tmp_path) == ["file", "report"]
 
 
-def test_foreign_files_stay(tmp_path):
+@pytest.mark.parametrize("write", [remove_drafts, Report(Result("New"), {}).save, write_gallery])
+def test_foreign_files_stay(tmp_path, write):
     (tmp_path / "far").mkdir()
-    foreign = (".notes.tmp", ".notes.12345678.txt", ".notes.1234.tmp", "notes.0a1b2c3d.tmp", ".0a1b2c3d.tmp")
+    foreign = [
+        ".notes.tmp",
+        ".notes.0a1b2c3d.tmp",
+        ".notes.1234.alice-interp-draft",
+        "notes.0a1b2c3d.alice-interp-draft",
+    ]
+    foreign += [".0a1b2c3d.alice-interp-draft", ".notes.alice-interp-draft"]
     for name in foreign:
         (tmp_path / name).touch()
-    (tmp_path / ".link.0a1b2c3d.tmp").symlink_to(tmp_path / "far")
-    os.mkfifo(tmp_path / ".pipe.0a1b2c3d.tmp")
+    (tmp_path / ".thesis.deadbeef.tmp").mkdir()
+    (tmp_path / ".thesis.deadbeef.tmp" / "chapter1.tex").touch()
+    (tmp_path / ".link.0a1b2c3d.alice-interp-draft").symlink_to(tmp_path / "far")
+    os.mkfifo(tmp_path / ".pipe.0a1b2c3d.alice-interp-draft")
     with held(tmp_path / "far"):
-        remove_drafts(tmp_path)
-    assert {*foreign, ".link.0a1b2c3d.tmp", "far"} <= set(names(tmp_path))
+        write(tmp_path)
+    assert {*foreign, ".link.0a1b2c3d.alice-interp-draft", "far"} <= set(names(tmp_path))
+    assert names(tmp_path / ".thesis.deadbeef.tmp") == ["chapter1.tex"]
 
 
 def test_a_draft_removed_before_it_was_locked_is_created_again(tmp_path, monkeypatch):
@@ -85,13 +95,20 @@ def test_without_file_locks_writing_works_and_no_draft_counts_as_stale(tmp_path,
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr("fcntl.flock", unsupported)
-    (tmp_path / ".file.0a1b2c3d.tmp").touch()
+    (tmp_path / ".file.0a1b2c3d.alice-interp-draft").touch()
     with atomic_write(tmp_path / "file") as file:
         file.write("complete")
     with held(tmp_path):
         folder = Report(Result("Mine"), {}).save(tmp_path).folder
     assert read_report(folder).title == "Mine"
-    assert names(tmp_path) == [".file.0a1b2c3d.tmp", "entries.js", "file", "index.html", "plotly.min.js", folder.name]
+    assert names(tmp_path) == [
+        ".file.0a1b2c3d.alice-interp-draft",
+        "entries.js",
+        "file",
+        "index.html",
+        "plotly.min.js",
+        folder.name,
+    ]
 
 
 def test_writing_into_a_missing_folder_is_one_sentence(tmp_path):

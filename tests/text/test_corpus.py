@@ -124,6 +124,17 @@ def test_the_fingerprint_changes_with_content_and_rules_but_not_with_the_name(tm
     assert len(a) == 64
 
 
+def test_the_fingerprint_covers_how_a_file_is_read(tmp_path):
+    row = '{"text": "A sentence that is long enough", "quote": "Another one of that length"}\n'
+    for name in ("a.csv", "a.txt", "a.jsonl", "b.txt"):
+        (tmp_path / name).write_text(row)
+    csv, lines, objects, again = (
+        open_corpus(str(tmp_path / name)).fingerprint() for name in ("a.csv", "a.txt", "a.jsonl", "b.txt")
+    )
+    assert len({csv, lines, objects}) == 3
+    assert again == lines
+
+
 BAD_FILES = {
     "empty.csv": (b"", r"empty\.csv is empty"),
     "header.csv": (b"quote,author\n", "holds no texts"),

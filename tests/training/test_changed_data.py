@@ -1,6 +1,7 @@
 """A training notices when its corpus is not the one that it started with."""
 
 import json
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,15 @@ def test_changed_contents_are_refused_and_nothing_is_written(copy):
     with pytest.raises(AliceError, match=r"is not what .* was trained on before; .* --allow-changed-data") as caught:
         carry_out(Training.open(copy / "mine", {"steps": 3}), resume=True)
     assert "\n" not in str(caught.value)
+    options = shlex.split(str(caught.value).partition(": alice-interp train ")[2])
+    assert options == [
+        "--resume",
+        "--out",
+        str(copy / "mine"),
+        "--data",
+        str(copy / "texts.txt"),
+        "--allow-changed-data",
+    ]
     assert {path.name: path.read_bytes() for path in (copy / "mine").iterdir()} == before
 
 

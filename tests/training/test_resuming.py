@@ -68,11 +68,13 @@ def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
     assert TrainingState.read(broken.folder).counters.step == 29
     assert read_metrics(broken.folder)[-1]["step"] == 30
     Alice.from_pretrained(broken.folder)  # what it left is usable
-    (broken.folder / ".model.safetensors.0a1b2c3d.tmp").write_bytes(b"half")  # as a kill during a write leaves it
+    (broken.folder / ".model.safetensors.0a1b2c3d.alice-interp-draft").write_bytes(
+        b"half"
+    )  # as a kill during a write leaves it
     assert carry_out(Training.open(broken.folder, {}), resume=True)
     assert same_weights(unbroken.folder, broken.folder)
     assert losses(unbroken.folder) == losses(broken.folder)
-    assert not list(broken.folder.glob(".*.tmp"))
+    assert not list(broken.folder.glob(".*.alice-interp-draft"))
 
 
 @pytest.mark.parametrize("muon_lr", [0.0, 1e-2])

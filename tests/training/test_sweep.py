@@ -1,5 +1,6 @@
 """A sweep resumes what was interrupted, skips what is finished and refuses what was started with other settings."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,19 @@ def test_a_larger_budget_resumes_everything_and_a_smaller_one_nothing(corpus, tm
     assert [rows(training.folder)[-1]["step"] for training in pools(tmp_path, corpus)] == [10, 10]
     said = ["pool-3: finished, 10 steps", "pool-all: finished, 10 steps"]
     assert go(pools(tmp_path, corpus, steps=4), given=["steps"]) == (said, True)
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_sweep_is_not_continued_on_other_texts(corpus, tmp_path, members):
+    changing = shutil.copy(corpus, tmp_path / "texts.txt")
+    trainings = pools(tmp_path / "sweep", changing, steps=1)
+    assert go(trainings[:members])[1]
+    changing.write_text("".join(reversed(changing.read_text().splitlines(keepends=True))))
+    with pytest.raises(AliceError, match=r"texts.txt is not what .*pool-3 was trained on before; restore it") as caught:
+        sweep.plan(trainings, ())
+    assert "\n" not in str(caught.value)
+    shutil.copy(corpus, changing)
+    assert go(trainings)[1]
 
 
 def test_a_training_killed_before_its_first_checkpoint_starts_over(corpus, tmp_path):
