@@ -20,7 +20,7 @@ class Contrasts:
         self.ctx, self.replacement, self.testing = ctx, replacement, testing
         self.options = {"counterfactual": counterfactual, "replacement": replacement}
         self.graph = Graph(ctx.model.config)
-        self._pairs = ctx.pairs(counterfactual)
+        self._counterfactuals = ctx.pairs(counterfactual).counterfactuals
         texts = len(ctx.plaintexts)
         if texts < 2:
             raise AliceError("there is one text only; give at least two, one to score edges on and one to test on")
@@ -30,11 +30,11 @@ class Contrasts:
             raise AliceError(f"no text to {half} on has a counterfactual; take more texts, or another counterfactual")
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.ctx.batches)
 
     def pair(self, number: int) -> Pair | None:
         """Return the usable texts of this half in a batch; None if there are none."""
-        pair = self._pairs[number]
+        pair = self._counterfactuals.pair(self.ctx.batches[number])
         rows = pair.usable & ((pair.clean.index >= self._first_tested) == self.testing)
         return pair.chosen(rows) if rows.any() else None
 
