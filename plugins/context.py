@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
     from alice.plugins.pairs import Pairs
+    from alice.plugins.resumable import Pieces, Plain
     from alice.plugins.sample import Sample, SampleBatches
     from alice.plugins.solvers import SolverOpener
     from alice.plugins.store import StoredActivations
@@ -208,6 +209,16 @@ class RunContext:
 
         source = self.activations(*patterns)
         return StoredActivations(self._named, self._texts, source=source, batches=self.batches)
+
+    def resumable(self, name: str, options: Mapping[str, Plain]) -> Pieces:
+        """Return where a long computation keeps its pieces, so that the next run continues after an interruption.
+
+        The pieces belong to this model, these texts, the name and the options, which must be all that they depend on:
+        `ctx.resumable("my-analysis", {"steps": 5}).array("batch-3", compute)`.
+        """
+        from alice.plugins.resumable import Pieces
+
+        return Pieces(self._named, self._texts, name, options)
 
     def lens(self, path: Path | str | None = None) -> Lens:
         """Return a lens to read any layer with: the plain exit, or the one stored in a report folder or an artefact."""

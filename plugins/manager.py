@@ -38,6 +38,7 @@ BUILTIN = (
     "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.attention",
+    "alice.plugins.builtin.circuit",
     "alice.plugins.builtin.evidence",
     "alice.plugins.builtin.generalization",
     "alice.plugins.builtin.scaling",

@@ -81,7 +81,7 @@ class StoredActivations:
             "format": FORMAT,
             "version": VERSION,
             "checkpoint": named.fingerprint,
-            "computed": _number_type(named),
+            "computed": number_type(named),
             "data": texts.fingerprint,
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
@@ -271,14 +271,14 @@ def remove_hook(folder: Path) -> None:
             folder.parent.rmdir()
 
 
-def stores_folder(environ: Mapping[str, str] = os.environ) -> Path:
+def stores_folder(environ: Mapping[str, str] = os.environ, *, name: str = "activations") -> Path:
     """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
     if given := environ.get(FOLDER_VARIABLE):
-        return make_folder(user_path(given) / "activations")
+        return make_folder(user_path(given) / name)
     try:
-        return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
+        return make_folder(Path.home() / ".cache" / "alice-interp" / name)
     except (RuntimeError, AliceError):  # no home, or one that we cannot use
-        return _temporary_folder()
+        return _temporary_folder(name)
 
 
 def make_folder(folder: Path) -> Path:
@@ -307,7 +307,8 @@ def limit(environ: Mapping[str, str] = os.environ) -> int:
 
 
 @cache
-def _temporary_folder() -> Path:
+def _temporary_folder(name: str) -> Path:
+    """Return the private folder of one kind of store."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="alice-interp-"))  # with an unpredictable name, for this user alone
     except OSError as error:
@@ -358,7 +359,7 @@ def _free_on(folder: Path) -> int:
         return shutil.disk_usage(folder.parent).free
 
 
-def _number_type(named: NamedModel) -> str:
+def number_type(named: NamedModel) -> str:
     """Return the type of the weights and of the device, which both affect the last digits."""
     weight = next(named.model.parameters())
     return f"{weight.dtype} on {weight.device.type}"

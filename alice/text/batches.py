@@ -55,7 +55,7 @@ class Batch:
 
     def chosen(self, rows: Tensor) -> Self:
         """Return some rows, by number or as a mask, (batch,)."""
-        return replace(self, **{name: value[rows] for name, value in vars(self).items()})
+        return self._with(lambda value: value[rows])
 
     def share(self, rank: int, world: int) -> Self:
         """Return the rows that process `rank` of `world` computes: every world-th, so that shares are similar."""

@@ -67,9 +67,17 @@ class Pair:
 
     def kept(self) -> "Pair":
         """Return the pair without the texts that have no counterfactual."""
-        clean, corrupted = self.clean.chosen(self.usable), self.corrupted.chosen(self.usable)
-        reader = corrupted.cipher_ids if self.by_symbol else clean.cipher_ids
-        return Pair(clean, corrupted, self.scored[self.usable], reader, self.usable[self.usable])
+        return self.chosen(self.usable)
+
+    def chosen(self, rows: Tensor) -> "Pair":
+        """Return some of the texts, by number or as a mask, (batch,)."""
+        return Pair(
+            self.clean.chosen(rows),
+            self.corrupted.chosen(rows),
+            self.scored[rows],
+            self.reader[rows],
+            self.usable[rows],
+        )
 
     def to(self, device: torch.device | str) -> "Pair":
         """Return the pair on another device."""

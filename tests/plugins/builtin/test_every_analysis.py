@@ -24,6 +24,7 @@ QUICK = {
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
     "relabelling": {"relabellings": 3},
+    "circuit": {"steps": 1, "samples": 8},
     "borg": {"relabellings": 3},
     "ablation": {"pairs": 2, "permutations": 50},
     "patching": {"map_samples": 2, "kind": ("one-word", "relabel-two")},
@@ -35,6 +36,7 @@ FEW_VARIANTS = {
     "probe": ("base",),
     "ablation": ("dynamic", "bijective"),
     "patching": ("dynamic", "bijective"),
+    "circuit": ("dynamic", "base"),
     "evidence": ("base",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""
