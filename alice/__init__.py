@@ -18,6 +18,7 @@ from alice.lazy import lazy_exports
 if TYPE_CHECKING:
     from alice.front_door import analyses as analyses
     from alice.front_door import load as load
+    from alice.front_door import load_artefact as load_artefact
     from alice.front_door import run as run
     from alice.front_door import solve as solve
     from alice.model import Alice as Alice
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from alice.text import Key as Key
 
 _NAMES = {
-    "front_door": ("analyses", "load", "run", "solve"),
+    "front_door": ("analyses", "load", "load_artefact", "run", "solve"),
     "model": ("Alice",),
     "plugins": ("RunContext",),
     "reports": ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table"),

@@ -37,6 +37,25 @@ def load(checkpoint: str | Path = "base", *, device: "Device | None" = None) -> 
     return Alice.from_pretrained(checkpoint, device=device)
 
 
+def load_artefact(
+    path: str | Path, name: str | None = None, *, device: "Device | None" = None
+) -> "dict[str, torch.Tensor]":
+    """Load the tensors of an artefact by name, such as the translators of a lens.
+
+    Args:
+        path: the folder of a report, or the file of an artefact.
+        name: name of the artefact in the folder; may be omitted if there is only one.
+        device: where to put the tensors; the CPU if None.
+
+    """
+    import torch
+
+    from alice.reports.encoding import find_artefact, read_tensors
+
+    tensors, _ = read_tensors(find_artefact(Path(path), *([name] if name is not None else [])))
+    return {key: torch.from_numpy(array.copy()).to(device or "cpu") for key, array in tensors.items()}
+
+
 @overload
 def solve(
     texts: str, *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from alice.plugins.sample import SampleBatches
 from alice.plugins.store import FOLDER_VARIABLE
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_report, write_result
-from alice.reports.html import render_report
+from alice.reports.html import render_pages
 from alice.text import Batch
 
 TINY = {
@@ -42,6 +43,8 @@ TINY = {
     "cross_skip": True,
 }
 """Configuration of a tiny model."""
+TRAINED = Path(str(files("alice.plugins"))) / "trained_tiny"
+"""Folder of the trained model."""
 WORDS = (
     *("THE", "OF", "AND", "TO", "IN", "IS", "YOU", "THAT", "IT", "HE", "WAS", "FOR", "ON", "ARE", "AS", "WITH", "HIS"),
     *("THEY", "AT", "BE", "THIS", "HAVE", "FROM", "OR", "ONE", "HAD", "BY", "WORD", "BUT", "NOT", "WHAT", "ALL", "WE"),
@@ -61,6 +64,16 @@ def tiny_model(variant: str = "base", **changes: Any) -> Alice:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
         return Alice(ModelConfig(**TINY | {"variant": variant} | changes)).eval()
+
+
+def trained_model() -> Alice:
+    """Return a model of four layers and width 48 that solves long English texts; see its card in `trained_tiny`."""
+    return Alice.from_pretrained(TRAINED, device="cpu")
+
+
+def trained_texts() -> list[str]:
+    """Return eight texts of about 200 characters, which the trained model solves with 2 % of errors."""
+    return (TRAINED / "texts.txt").read_text(encoding="utf-8").splitlines()
 
 
 def tiny_texts(count: int, *, one_length: bool = False, seed: int = 0) -> list[str]:
@@ -127,7 +140,8 @@ def check_serialises(result: Result) -> None:
         write_result(folder, result, {})
         again = read_report(Path(folder))
     _demand(fingerprint(again.result) == fingerprint(result), f"{result.title}: the stored result differs")
-    _demand("<html" in render_report(again), f"{result.title}: the report is not a page")
+    for text in render_pages(again).values():
+        _demand("<html" in text, f"{result.title}: the report is not a page")
 
 
 def check_metric_names(alone: Result, together: Result) -> None:

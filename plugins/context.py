@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from alice.model import Activations, Alice
+    from alice.model import Activations, Alice, Lens
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.models import NamedModel
     from alice.plugins.pairs import Pairs
@@ -208,6 +208,12 @@ class RunContext:
 
         source = self.activations(*patterns)
         return StoredActivations(self._named, self._texts, source=source, batches=self.batches)
+
+    def lens(self, path: Path | str | None = None) -> Lens:
+        """Return a lens to read any layer with: the plain exit, or the one stored in a report folder or an artefact."""
+        from alice.plugins.models import open_lens
+
+        return open_lens(self._named, path)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
         """Iterate over the items with a progress bar on a terminal; give `total` if the items have no length."""

@@ -5,6 +5,7 @@ Nothing is global: every call of `build` loads all plugins again.
 """
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -107,9 +108,16 @@ class Plugins:
         """Return an analysis and its plugin; an unknown name is an error that suggests the nearest."""
         owned = self._owned()
         if name not in owned:
-            failed = f"; {len(self.broken)} plugins did not load, see: alice-interp plugins" if self.broken else ""
-            raise AliceError(f"there is no analysis {name!r}{nearest(name, owned) or failed}")
+            raise AliceError(f"there is no analysis {name!r}{nearest(name, owned) or self._failures()}")
         return owned[name]
+
+    def _failures(self) -> str:
+        """Return how many plugins did not load and the command that says why, with the files given to this one."""
+        if not self.broken:
+            return ""
+        files = [f" --plugin {shlex.quote(plugin.where)}" for plugin in self.all if plugin.origin == "file"]
+        count = "1 plugin" if len(self.broken) == 1 else f"{len(self.broken)} plugins"
+        return f"; {count} did not load, see: alice-interp plugins{''.join(files)}"
 
     def _owned(self) -> dict[str, tuple[type[Analysis], Plugin]]:
         return {_name(cls): (cls, plugin) for plugin in self.all for cls in plugin.analyses}

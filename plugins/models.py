@@ -12,8 +12,9 @@ import torch
 from torch import nn
 
 from alice.errors import AliceError
-from alice.model import Alice
-from alice.reports.names import distinct_names
+from alice.model import AffineLens, Alice, Lens, PlainExit
+from alice.reports.encoding import find_artefact, read_tensors
+from alice.reports.names import distinct_names, model_key
 
 _HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 """Where a torch module keeps its hooks, those of TransformerLens among them."""
@@ -129,3 +130,26 @@ def _hash(about: dict[str, Any], tensors: Iterable[tuple[str, torch.Tensor]], *,
         plain = plain.contiguous().flatten().view(torch.uint8) if exact else plain.float().contiguous()
         digest.update(plain.numpy().data)
     return digest.hexdigest()
+
+
+TRANSLATORS = "translators"
+"""Name of the artefact of an affine lens."""
+
+
+def open_lens(named: NamedModel, path: str | Path | None) -> Lens:
+    """Return the lens of a model: its plain exit, or the affine lens that a report folder or an artefact holds.
+
+    A report over several models has an artefact for each, `translators@base`. A lens that was made for another model
+    is refused.
+    """
+    if path is None:
+        return PlainExit(named.model)
+    file = find_artefact(Path(path), model_key(TRANSLATORS, named.name), TRANSLATORS)
+    tensors, provenance = read_tensors(file)
+    made_for = {str(one.get("sha256")): str(one.get("name")) for one in provenance.get("checkpoints") or ()}
+    if made_for and named.fingerprint not in made_for:
+        raise AliceError(f"the lens in {file} was made for {', '.join(made_for.values())}, not for {named.name}")
+    try:
+        return AffineLens(named.model, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()})
+    except AliceError as error:
+        raise AliceError(f"{file}: {error}") from error

@@ -153,6 +153,12 @@ class Sample:
         """A hash of everything that determines the batches of the sample."""
         return self._hash(self.pool.first(self.count))
 
+    @property
+    def description(self) -> dict[str, str | int]:
+        """Which texts these are, in words: source, split, number and seed of the keys."""
+        texts = len(self.pool.first(self.count))
+        return {"source": self.pool.source, "split": self.split, "texts": texts, "seed": self.seed}
+
     def provenance(self) -> dict[str, str | int] | None:
         """Describe the texts that were read; None if there were none."""
         if not (used := self._used[0]):

@@ -73,15 +73,7 @@ class StoredActivations:
     """Pairs `(batch, cache)` like `Activations`, with the same attributes, kept in a folder."""
 
     def __init__(self, named: NamedModel, texts: Sample, *, source: Activations, batches: SampleBatches) -> None:
-        """Open the store of a model and its texts.
-
-        Args:
-            named: the model.
-            texts: the texts and keys.
-            source: the hooks, and the model that computes what is not stored yet.
-            batches: the batches of the texts.
-
-        """
+        """Open the store of a model and its texts; `source` has the hooks and computes what is not stored yet."""
         self.named, self.source, self.batches = named, source, batches
         self.model, self.names, self.grad = source.model, source.names, False
         self._about = {
@@ -93,6 +85,7 @@ class StoredActivations:
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
         key = sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()[:32]
+        self._names = {"checkpoint_name": named.name, "corpus": texts.description}  # for people; not part of the hash
         root = stores_folder()
         self.folder = root / key
         own = {self.folder / name for name in source.names}
@@ -195,7 +188,7 @@ class StoredActivations:
         try:
             if not (self.folder / ABOUT).exists():
                 with atomic_write(self.folder / ABOUT) as file:
-                    json.dump(self._about, file, indent=2)
+                    json.dump(self._about | self._names, file, indent=2)
             write_tensors(shard, {name: tensor}, {_CHECKSUM: _checksum(name, tensor)})
         except (FileNotFoundError, AliceError):
             if shard.parent.exists():

@@ -1,11 +1,14 @@
 """A pytest plugin for authors of plugins, available wherever alice-interp is installed.
 
-`tiny_alice` is a model of two layers, `run_context` a context over it and some texts, and `check_analysis(MyAnalysis)`
-checks an analysis against the rules. Pytest always loads this module, so heavy imports wait until a fixture is used.
+`tiny_alice` is a model of two layers with random weights, `run_context` a context over it and some texts;
+`trained_alice` and `trained_context` are the same for a small model that solves long texts.
+`check_analysis(MyAnalysis)` checks an analysis against the rules. Pytest always loads this module, so heavy imports
+wait until a fixture is used.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +26,33 @@ def tiny_alice() -> Alice:
     from alice.plugins.conformance import tiny_model
 
     return tiny_model("base")
+
+
+@pytest.fixture(scope="session")
+def _trained_model() -> Alice:
+    from alice.plugins.conformance import trained_model
+
+    return trained_model()
+
+
+@pytest.fixture
+def trained_alice(_trained_model: Alice) -> Alice:
+    """A model of four layers and width 48 that has learnt to solve long texts of English, for causal tests.
+
+    Each test has a copy of its own.
+    """
+    return copy.deepcopy(_trained_model)
+
+
+@pytest.fixture
+def trained_context(trained_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
+    """A context over the trained model and eight long texts of English, with a temporary activation store."""
+    from alice.plugins.conformance import trained_texts
+    from alice.plugins.context import RunContext
+    from alice.plugins.store import FOLDER_VARIABLE
+
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
+    return RunContext.open(trained_alice, data=trained_texts(), split="all")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Writes a report into a folder and reads it back unchanged: `result.json`, and its arrays in `arrays.npz`.
+"""Writes a report into a folder and reads it back unchanged: `result.json`, its arrays and its artefacts.
 
 Reading is strict, because a folder may come from an untrusted source. The same result and provenance give the same
 bytes.
@@ -14,7 +14,7 @@ from typing import Any
 
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json
-from alice.reports import encoding
+from alice.reports import checks, encoding
 from alice.reports.checks import Array
 from alice.reports.names import listed
 from alice.reports.parts import KINDS, Card, Figure, HeatText, Metric, Section, Table
@@ -90,6 +90,11 @@ class Report:
         return self.result.sections
 
     @property
+    def artefacts(self) -> Mapping[str, Mapping[str, Array]]:
+        """Named tensors, as numpy arrays, by the name of the artefact."""
+        return self.result.artefacts
+
+    @property
     def analysis(self) -> str:
         """Name of the analysis, or an empty string."""
         return _text(self.provenance.get("analysis"))
@@ -124,6 +129,10 @@ class Report:
     def array(self, name: str, model: str = "") -> Array:
         """Return an array by name, and by model if it belongs to one."""
         return self.result.array(name, model)
+
+    def artefact(self, name: str, model: str = "") -> Mapping[str, Array]:
+        """Return the tensors of an artefact by name, and by model if it belongs to one, as numpy arrays."""
+        return self.result.artefact(name, model)
 
     def save(self, out: Path | str = "runs", *, standalone: bool = False) -> "Report":
         """Write the report into a new folder of `out`, with its page, and add it to the gallery there."""
@@ -165,6 +174,8 @@ def write_result(folder: Path | str, result: Result, provenance: Mapping[str, An
     document = _document(result, provenance, hashlib.sha256(packed).hexdigest())
     with atomic_write(folder / ARRAYS, "wb") as file:
         file.write(packed)
+    for name, tensors in result.artefacts.items():
+        encoding.write_tensors(folder, name, tensors, document["provenance"])
     with atomic_write(folder / RESULT) as file:
         file.write(encoding.write_json(document))
     return Report(result, encoding.decode(document["provenance"]), folder)
@@ -191,8 +202,9 @@ def _read(folder: Path, *, with_arrays: bool) -> Report:
     document = _parse(path)
     try:
         arrays = encoding.read_arrays(folder / ARRAYS, document["arrays_sha256"]) if with_arrays else {}
+        stored = _read_artefacts(folder, document.get("artefacts", {})) if with_arrays else {}
         provenance = encoding.decode(document["provenance"])
-        result = _result(document["result"], arrays)
+        result = _result(document["result"], arrays, stored)
     except encoding.BrokenArraysError:
         raise
     except Exception as error:  # numpy and plotly may raise any exception for a damaged document
@@ -200,6 +212,17 @@ def _read(folder: Path, *, with_arrays: bool) -> Report:
     if not isinstance(provenance, dict):
         raise AliceError(f"{path} is damaged: its provenance is not an object")
     return Report(result, provenance, folder)
+
+
+def _read_artefacts(folder: Path, hashes: Mapping[str, str]) -> dict[str, dict[str, Array]]:
+    """Read artefacts that must have the given hashes."""
+    found = {}
+    for name, sha256 in hashes.items():
+        path = folder / f"{checks.name(name, 'artefacts')}{encoding.SUFFIX}"
+        found[name] = encoding.read_tensors(path)[0]
+        if encoding.tensors_hash(found[name]) != sha256:
+            raise encoding.BrokenArraysError(f"{path} does not belong to its result.json; run the analysis again")
+    return found
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -245,6 +268,7 @@ def _document(result: Result, provenance: Mapping[str, Any], arrays_sha256: str)
             "sections": [_section_document(section) for section in result.sections],
         },
         "arrays_sha256": arrays_sha256,
+        "artefacts": {name: encoding.tensors_hash(tensors) for name, tensors in result.artefacts.items()},
         "provenance": encoding.encode(provenance, "the provenance"),
     }
 
@@ -289,7 +313,7 @@ def _section_document(section: Section) -> dict[str, Any]:
     return {**vars(section), **names, "sections": below}
 
 
-def _result(document: dict[str, Any], arrays: Mapping[str, Any]) -> Result:
+def _result(document: dict[str, Any], arrays: Mapping[str, Any], stored: Mapping[str, Any]) -> Result:
     fields = {**document}
     tables, figures, metrics = fields.pop("tables"), fields.pop("figures"), fields.pop("metrics")
     texts, cards, sections = fields.pop("texts", {}), fields.pop("cards", {}), fields.pop("sections", ())
@@ -299,6 +323,7 @@ def _result(document: dict[str, Any], arrays: Mapping[str, Any]) -> Result:
         tables={name: _table(table) for name, table in tables.items()},
         figures={name: _figure(figure) for name, figure in figures.items()},
         arrays=arrays,
+        artefacts=stored,
         texts={name: _heat_text(text) for name, text in texts.items()},
         cards={name: _card(card) for name, card in cards.items()},
         sections=[_section(section) for section in sections],

@@ -1,4 +1,7 @@
-"""Values as strict JSON, and named arrays as an `.npz` file; both come back exactly, and nothing is pickled.
+"""Values as strict JSON, named arrays as an `.npz` file, and artefacts as safetensors files.
+
+All come back exactly, and nothing is pickled. An artefact is a set of named tensors that other analyses load, such as
+the translators of a lens; its file beside `result.json` has the provenance of the result in its metadata.
 
 JSON has no NaN and no infinities, so these become objects with one marked key: `{"$float": "nan"}`. An ordinary object
 with a key that begins with `$` is wrapped: `{"$dict": {...}}`.
@@ -17,19 +20,24 @@ from typing import Any
 import numpy as np
 
 from alice.errors import AliceError
-from alice.files import regular_file
+from alice.files import atomic_write, regular_file
 from alice.reports import checks
 from alice.reports.checks import Array, Scalar
+from alice.reports.names import suggestion
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _SUFFIX = ".npy"
 _DAMAGE = (ValueError, KeyError, TypeError, EOFError, OSError, MemoryError, OverflowError, NotImplementedError)
+ARTEFACT = "alice-interp artefact"
+SUFFIX = ".safetensors"
+_TENSOR_KINDS = "biuf"
+"""Kinds of numbers that a tensor may have."""
 _DAMAGE_OF_ZIP = (zipfile.BadZipFile, RuntimeError, SyntaxError)
 
 
 class BrokenArraysError(AliceError):
-    """The file of arrays is missing, damaged, or belongs to another result."""
+    """A file of arrays or tensors is missing, damaged, or belongs to another result."""
 
 
 def encode(value: Any, where: str) -> Any:
@@ -124,3 +132,85 @@ def _unpack(content: bytes) -> dict[str, Array]:
             raise ValueError("it has a member that is not an array")
     with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
         return {name: loaded[name] for name in loaded.files}
+
+
+def check_tensors(value: object, where: str) -> dict[str, Array]:
+    """Return tensors, torch's or numpy's, by name as read-only numpy arrays."""
+    if not isinstance(value, Mapping) or not value:
+        raise AliceError(f"{where} is of type {type(value).__name__}; give a dict from names to tensors")
+    return {_tensor_name(name, where): _tensor(tensor, f"{name!r} of {where}") for name, tensor in value.items()}
+
+
+def _tensor_name(name: object, where: str) -> str:
+    if not isinstance(name, str) or not name or name == "__metadata__":
+        raise AliceError(f"{where} has a tensor named {name!r:.60}; give it a name of its own")
+    return name
+
+
+def _tensor(tensor: Any, where: str) -> Array:
+    """Return a tensor as an array; torch is recognised by its methods, since this room does not import it."""
+    try:
+        array = np.asarray(tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else tensor)
+    except TypeError as error:
+        raise AliceError(f"{where} cannot be stored ({error}); convert it with .float()") from error
+    if array.dtype.kind not in _TENSOR_KINDS:
+        raise AliceError(f"{where} has the dtype {array.dtype}; give numbers")
+    copy = np.array(array, copy=True, order="C", subok=False)
+    copy.setflags(write=False)
+    return copy
+
+
+def tensors_hash(tensors: Mapping[str, Array]) -> str:
+    """Return a hash of the names and values, which does not depend on the provenance."""
+    return hashlib.sha256(_packed(tensors, None)).hexdigest()
+
+
+def write_tensors(folder: Path, name: str, tensors: Mapping[str, Array], provenance: Any) -> None:
+    """Write an artefact into the folder of a report; `provenance` is encoded already."""
+    metadata = {"format": ARTEFACT, "name": name, "provenance": json.dumps(provenance, sort_keys=True)}
+    with atomic_write(folder / f"{name}{SUFFIX}", "wb") as file:
+        file.write(_packed(tensors, metadata))
+
+
+def _packed(tensors: Mapping[str, Array], metadata: dict[str, str] | None) -> bytes:
+    from safetensors.numpy import save  # most results have no artefacts
+
+    packed: bytes = save({name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}, metadata)
+    return packed
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the tensors of a file by name, and the provenance of the result that they belong to."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        regular_file(path)
+        with safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+        provenance = decode(json.loads(metadata.get("provenance", "{}")))
+    except OSError as error:
+        raise BrokenArraysError(
+            f"{path} cannot be read ({error.strerror or error}); give an artefact of a report"
+        ) from error
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise BrokenArraysError(f"{path} is not an artefact: {str(error)[:160]}") from error
+    return tensors, provenance if isinstance(provenance, dict) else {}
+
+
+def find_artefact(path: Path, *names: str) -> Path:
+    """Return the file of an artefact: `path` itself, or the first of the names that the report folder `path` has.
+
+    Without a name, the folder must have exactly one artefact.
+    """
+    if not path.is_dir():
+        return path
+    stored = {file.name.removesuffix(SUFFIX): file for file in sorted(path.glob(f"*{SUFFIX}"))}
+    if not names and len(stored) == 1:
+        return next(iter(stored.values()))
+    for name in names:
+        if name in stored:
+            return stored[name]
+    if not names:
+        raise AliceError(f"{path} has {len(stored)} artefacts, not one; name one{suggestion('', stored)}")
+    raise AliceError(f"{path} has no artefact {names[0]!r}{suggestion(names[0], stored)}")

@@ -15,6 +15,7 @@ from alice.files import atomic_write, check_file
 from alice.reports import page, plotly_script
 from alice.reports.archive import ARRAYS, RESULT, Report
 from alice.reports.blocks import Block, blocks_of, metric_cards, paragraphs, words
+from alice.reports.encoding import SUFFIX
 from alice.reports.figures import theme
 from alice.reports.parts import KINDS, Section
 from alice.reports.result import Result
@@ -43,7 +44,7 @@ def write_report(report: Report, *, out: Path | None = None, standalone: bool = 
     pages = render_pages(report, address=address, linked=(library / INDEX).is_file(), main=path.name)
     paths = {path.with_name(name): text for name, text in pages.items()}
     if out is not None:
-        own = [report.stored_in / name for name in (RESULT, ARRAYS)]
+        own = [report.stored_in / name for name in (RESULT, ARRAYS, *(f"{name}{SUFFIX}" for name in report.artefacts))]
         checked = [check_file(one, read=own, is_ours=lambda file: MARK in head(file), force=force) for one in paths]
         paths = dict(zip(checked, paths.values(), strict=True))
     for one in reversed(paths):  # the main page last, when all that it links to is there
@@ -142,6 +143,7 @@ def _main_page(
         front=front,
         sections=sections,
         arrays=[{"name": name, "kind": f"{array.dtype} {array.shape}"} for name, array in result.arrays.items()],
+        artefacts=[f"{name}{SUFFIX}" for name in result.artefacts],
         contents=_contents(front, sections),
         provenance=_tree(report.provenance),
         around=None,
@@ -169,6 +171,7 @@ def _own_page(
         front=front,
         sections=sections,
         arrays=[],
+        artefacts=[],
         contents=_contents(front, sections),
         provenance=[],
         around=around,

@@ -14,11 +14,12 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cache, partial
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from jinja2.filters import do_mark_safe
 
 OURS = "alice.reports"
 _FORMATTING = re.compile(
@@ -65,12 +66,10 @@ def policy(scripts: Iterable[str], images: str = "data: blob:") -> str:
     )
 
 
-def prose(text: str) -> Markup:
+def prose(text: str) -> str:
     """Return a sentence as HTML in which text between backticks is code; everything else is escaped."""
-    parts = _CODE.split(text)  # every second one stood between backticks
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
-    )
+    parts = [escape(part) for part in _CODE.split(text)]  # every second one stood between backticks
+    return do_mark_safe("".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)))
 
 
 def figure_json(plotly: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from alice.errors import AliceError
-from alice.reports import checks
+from alice.reports import checks, encoding
 from alice.reports.checks import Array
 from alice.reports.names import Named, UnknownNameError, counted, listed, model_key, suggestion
 from alice.reports.parts import KINDS, Card, Figure, HeatText, Metric, Section, Table, no_text
@@ -44,6 +44,11 @@ class Result:
     """Cards by name."""
     sections: Sequence[Section] = ()
     """Parts of the report under headings; what no section lists is shown first, without a heading."""
+    artefacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Named tensors, torch's or numpy's, by the name of the artefact: what other analyses load, such as a lens.
+
+    They are stored as `NAME.safetensors`; one of a single model is called `model_key(name, model)`.
+    """
 
     def __post_init__(self) -> None:
         caveats = (self.caveats,) if isinstance(self.caveats, str) else self.caveats
@@ -58,6 +63,7 @@ class Result:
             "texts": _named(self.texts, "texts", _only(HeatText)),
             "cards": _named(self.cards, "cards", _only(Card)),
             "sections": tuple(no_text(self.sections, "sections")),
+            "artefacts": _named(self.artefacts, "artefacts", encoding.check_tensors),
         }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
@@ -123,6 +129,10 @@ class Result:
         """Return an array by name, and by model if it belongs to one."""
         return self.arrays[model_key(name, model) if model else name]
 
+    def artefact(self, name: str, model: str = "") -> Mapping[str, Array]:
+        """Return the tensors of an artefact by name, and by model if it belongs to one, as numpy arrays."""
+        return self.artefacts[model_key(name, model) if model else name]
+
     def headline_metric(self) -> Metric | None:
         """Return the metric shown in the gallery, if the result has metrics."""
         return next((metric for metric in self.metrics if self.headline in (None, metric.name)), None)
@@ -142,6 +152,7 @@ class Result:
         """Return how many metrics, tables, figures and other parts there are."""
         parts: dict[str, Any] = {"metric": self.metrics, "table": self.tables, "figure": self.figures}
         parts |= {"array": self.arrays, "text": self.texts, "card": self.cards, "section": self.sections}
+        parts |= {"artefact": self.artefacts}
         return ", ".join(counted(len(part), what) for what, part in parts.items() if part) or "empty"
 
     def __repr__(self) -> str:

@@ -8,6 +8,16 @@ from pathlib import Path
 
 import pytest
 
+import alice
+import alice.plugins
+from alice.model import AffineLens, Alice, PlainExit
+from alice.plugins import RunContext
+from alice.plugins.testing import check_analysis
+from alice.probes import LayerProbes
+from alice.probes.tasks import tasks
+from alice.statistics import PairedBootstrap, bayesian_bootstrap
+from alice.text import Batch
+
 ROOT = Path(__file__).resolve().parent.parent
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
 """Elements that a browser loads by itself, and the attribute with the address."""
@@ -40,6 +50,20 @@ def test_the_site_has_exactly_our_pages(site):
     wanted = {page.with_name("index.html") if page.stem == "README" else page for page in pages}
     assert {page.relative_to(site) for page in site.rglob("*.html")} == wanted | {Path("404.html")}
     assert not list(site.rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        *(getattr(alice.plugins, name) for name in alice.plugins.__all__ if name not in ("API_VERSION", "hookimpl")),
+        *(alice.load, alice.load_artefact, alice.run, Alice.decode, Alice.decode_symbols, Alice.log_probabilities),
+        *(PlainExit, AffineLens, AffineLens.read, Batch, RunContext.training, RunContext.activations, RunContext.lens),
+        *(PairedBootstrap, PairedBootstrap.difference, bayesian_bootstrap, tasks, LayerProbes, check_analysis),
+    ],
+    ids=lambda thing: thing.__qualname__,
+)
+def test_the_reference_has_what_an_author_uses(site, thing):
+    assert f'id="{thing.__module__}.{thing.__qualname__}"' in (site / "api.html").read_text(encoding="utf-8")
 
 
 def test_no_page_loads_anything_from_another_server(site):

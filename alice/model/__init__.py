@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from alice.model.config import Variant as Variant
     from alice.model.device import choose_device as choose_device
     from alice.model.device import default_device as default_device
+    from alice.model.exits import AffineLens as AffineLens
+    from alice.model.exits import Lens as Lens
+    from alice.model.exits import PlainExit as PlainExit
     from alice.model.flops import forward_flops as forward_flops
     from alice.model.flops import training_flops as training_flops
     from alice.model.heads import BijectiveHead as BijectiveHead
@@ -41,6 +44,11 @@ else:
             "device": (
                 "choose_device",
                 "default_device",
+            ),
+            "exits": (
+                "AffineLens",
+                "Lens",
+                "PlainExit",
             ),
             "flops": (
                 "forward_flops",

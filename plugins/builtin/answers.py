@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.model import Alice
+from alice.errors import AliceError
+from alice.model import Alice, Lens, PlainExit, run_batch
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints
 from alice.text import N_LETTERS, PAD, Alphabet, Batch
@@ -89,21 +92,43 @@ class Answers:
         return torch.tensor(self._letters, device=self.batch.keys.device)[self.batch.keys]
 
 
+@dataclass(frozen=True)
+class Exit:
+    """Where a model is read, and how."""
+
+    hook: str
+    """Hook of the residual stream."""
+    lens: Lens
+    """What reads it."""
+
+    @classmethod
+    def of(cls, ctx: RunContext, layer: int | None = None, path: Path | None = None) -> Self:
+        """Return the exit after a layer, by default the last, with the plain exit or the lens in `path`."""
+        hooks = ctx.model.match_hooks("hook_embed", "blocks.*.hook_resid_post")
+        if layer is not None and not 0 <= layer < len(hooks):
+            raise AliceError(f"{ctx.checkpoint} has no layer {layer}; give 0 to {len(hooks) - 1}")
+        return cls(hooks[-1 if layer is None else layer], ctx.lens(path))
+
+
 @torch.inference_mode()
-def answer(model: Alice, batch: Batch, *, probabilities: bool = False) -> Answers:
-    """Return what a model answers to one batch."""
-    resid = model.resid(batch.cipher_ids)
-    symbols = model.decode_symbols(resid, batch.cipher_ids, soft=False).argmax(-1)
+def answer(model: Alice, batch: Batch, exit_: Exit | None = None, *, probabilities: bool = False) -> Answers:
+    """Return what a model answers to one batch, at its end or at another exit."""
+    if exit_ is None:
+        exit_ = Exit(f"blocks.{model.config.n_layers - 1}.hook_resid_post", PlainExit(model))
+    batch, output, cache = run_batch(model, batch, [exit_.hook])
+    resid, ids = cache[exit_.hook], batch.cipher_ids
+    symbols = exit_.lens.read(exit_.hook, resid, ids).argmax(-1)
     if not probabilities:
         return Answers(batch, model.alphabet, symbols)
-    outputs = model.decode(resid, batch.cipher_ids, soft=False).argmax(-1)
-    return Answers(batch, model.alphabet, symbols, model.log_probabilities(resid, batch.cipher_ids).exp(), outputs)
+    plain = isinstance(exit_.lens, PlainExit) and exit_.hook.startswith(f"blocks.{model.config.n_layers - 1}.")
+    outputs = output.argmax(-1) if plain else symbols.gather(1, ids)
+    return Answers(batch, model.alphabet, symbols, exit_.lens.read(exit_.hook, resid, ids, soft=True).exp(), outputs)
 
 
-def answers(ctx: RunContext, *, probabilities: bool = False) -> Iterator[Answers]:
+def answers(ctx: RunContext, exit_: Exit | None = None, *, probabilities: bool = False) -> Iterator[Answers]:
     """Yield what the model of a context answers to its texts, one batch at a time."""
     for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
-        yield answer(ctx.model, batch, probabilities=probabilities)
+        yield answer(ctx.model, batch, exit_, probabilities=probabilities)
 
 
 def _ints(values: Tensor) -> NDArray[np.int64]:

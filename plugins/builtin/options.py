@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from alice.errors import AliceError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from alice.plugins.context import RunContext
 
 
@@ -18,6 +20,22 @@ def trainings_field(sweep: str) -> Any:
             "help": "Training folder, or a folder of them; may be repeated.",
             "missing": f"make some with: {sweep} --out DIR",
         },
+    )
+
+
+def lens_field() -> Any:
+    """Return the field of the option `--lens`."""
+    text = "Lens to read the layers with: a report folder with translators, or their file.  [default: the plain exit]"
+    return field(default=None, metadata={"help": text})
+
+
+def lens_caveats(lens: "Path | None") -> tuple[str, ...]:
+    """Return what to say about a result that was read through a lens."""
+    if lens is None:
+        return ()
+    return (
+        f"Layers were read through the lens in `{lens}`, which was trained on its own: what it reads is in the layer, "
+        "but the model's own head may not see it. A layer without a translator was read with the plain exit.",
     )
 
 

@@ -178,3 +178,14 @@ def test_no_bar_is_drawn_for_a_moment_or_into_a_pipe(monkeypatch):
     monkeypatch.setattr(progress, "SECONDS_BEFORE_SHOWING", 0)
     assert list(progress.track(range(3), "Counting", console=Console(file=pipe, force_terminal=True))) == [0, 1, 2]
     assert "Counting" not in quick.getvalue() + pipe.getvalue()
+
+
+def test_a_log_file_gets_a_line_now_and_then_and_none_for_short_steps(monkeypatch):
+    clock = iter(range(0, 1000, 20))
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    long, unknown = io.StringIO(), io.StringIO()
+    assert list(progress.track(range(4), "Reading", total=4000, console=Console(file=long))) == [0, 1, 2, 3]
+    assert long.getvalue().splitlines()[0] == "Reading: 2 of 4,000, 0:01:00"
+    assert list(progress.track(range(4), "Reading", console=Console(file=unknown))) == [0, 1, 2, 3]
+    assert unknown.getvalue().splitlines()[0] == "Reading: 2, 0:01:00"
+    assert "\x1b" not in long.getvalue()

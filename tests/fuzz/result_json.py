@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from fuzz.pieces import Choices, Finding, new_folder
 
 from alice.errors import AliceError
-from alice.reports import Figure, Metric, Result, Table, archive
+from alice.reports import Card, Figure, HeatText, Metric, Result, Section, Table, archive
 from alice.reports.encoding import encode
-from alice.reports.html import render_report
+from alice.reports.html import render_pages
 from alice.reports.thumbnail import sketch
 
 SEEDS = (b"\x01", b"\x02\x01\x05\x00\x03\x13\x22", b"\x03" + bytes(range(80)))
@@ -36,6 +36,12 @@ RESULT = Result(
     "ser",
     {"texts": Table(["layer", "text"], [[0, "abc"], [1, None]], "Texts.", {"text": "a text"}, ["text"])},
     {"all": Figure(go.Figure(TRACES, {"xaxis": {"title": {"text": "x"}}} | PLAIN), "Three.", Table(["x"], [[1.5]]))},
+    texts={"heat": HeatText("AB", {"A": [1.0, float("nan")], "B": [0, -2]}, below="CD", notes=["", "n"], limit=3)},
+    cards={"card": Card("Card", "Words.", [Metric("m", 1)], [HeatText("A", [1])])},
+    sections=[
+        Section("first", "First", figures=["all"], sections=[Section("inner", "Inner", texts=["heat"])]),
+        Section("page", "Page", cards=["card"], page=True),
+    ],
 )
 PROVENANCE = {"analysis": "a", "checkpoints": [{"name": "tiny"}], "options": {"n": [1, None]}, "time": "2026-01"}
 archive.write_result(FOLDER, RESULT, PROVENANCE)
@@ -62,6 +68,6 @@ def try_input(data: bytes) -> None:
     if repr(encode(again.provenance, "")) != repr(encode(run.provenance, "")):
         raise Finding(f"the stored provenance differs: {run.provenance} and {again.provenance}")
     if shown:
-        render_report(run)
+        render_pages(run)
         for figure in run.result.figures.values():
             sketch(figure.json)

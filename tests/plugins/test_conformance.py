@@ -1,6 +1,7 @@
 """The kit for authors accepts a good analysis and catches each way of breaking a rule."""
 
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from alice.errors import AliceError
 from alice.plugins import Metric, Result, RunContext
 from alice.plugins.testing import check_analysis
+from alice.solving import score
 
 EVERY_LAYER = "blocks.*.hook_resid_post"
 
@@ -40,6 +42,14 @@ def test_the_fixtures_are_there(tiny_alice, run_context):
     assert isinstance(run_context, RunContext)
     assert run_context.model is tiny_alice
     assert sum(len(batch) for batch in run_context.batches) == 24
+
+
+def test_the_trained_model_is_small_and_solves_long_texts(trained_context):
+    weights = files("alice.plugins") / "trained_tiny" / "model.safetensors"
+    assert len(weights.read_bytes()) < 200_000
+    scores = score(trained_context.model, trained_context.batches)
+    assert scores.lengths.min() > 180
+    assert scores.errors.mean() < 0.05
 
 
 def test_a_good_analysis_passes_with_any_options(check_analysis):

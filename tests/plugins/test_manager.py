@@ -309,6 +309,15 @@ def test_a_build_keeps_nothing_from_the_one_before(tmp_path):
     assert "count" not in load().analyses
 
 
+def test_an_unknown_analysis_names_the_command_that_shows_what_did_not_load(tmp_path):
+    good, bad = write_plugin(tmp_path / "my good.py"), tmp_path / "bad.py"
+    bad.write_text("1 / 0")
+    with pytest.raises(AliceError) as raised:
+        load(good, bad).find("something-else-entirely")
+    command = f"alice-interp plugins --plugin '{good}' --plugin {bad}"
+    assert str(raised.value).endswith(f"; 1 plugin did not load, see: {command}")
+
+
 def test_an_unknown_analysis_is_answered_with_the_nearest():
     with pytest.raises(AliceError, match="no analysis 'early-exits'; did you mean 'early-exit'"):
         build(third_party=False).find("early-exits")

@@ -446,3 +446,11 @@ def test_a_store_offers_what_activations_offer(run_context):
     assert len(stored) == len(streamed)
     assert torch.equal(stored[0][1]["hook_embed"], streamed[0][1]["hook_embed"])
     assert not stored[0][1]["hook_embed"].is_inference()
+
+
+def test_a_store_says_which_checkpoint_and_corpus_it_holds(run_context):
+    stored = run_context.store("hook_embed")
+    assert stored[0]
+    about = json.loads((stored.folder / store.ABOUT).read_text())
+    assert about["checkpoint_name"] == run_context.checkpoint
+    assert about["corpus"] == {"source": "the given list", "split": "all", "texts": 24, "seed": 0}

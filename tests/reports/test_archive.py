@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from alice.errors import AliceError
 from alice.reports import Figure, Metric, Result, Table, archive, encoding, read_report
 from alice.reports.archive import fingerprint, read_without_arrays, write_result
+from alice.reports.encoding import read_tensors, write_tensors
 
 TEXT = st.text(max_size=20)
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | TEXT
@@ -245,3 +246,56 @@ def test_a_hostile_file_of_arrays_is_one_sentence(tmp_path, make):
     with_arrays(tmp_path, make(tmp_path))
     with pytest.raises(AliceError, match=r"arrays\.npz|damaged"):
         read_report(tmp_path)
+
+
+TENSORS = {"layer.A": np.arange(6, dtype=np.float32).reshape(2, 3), "layer.b": np.array([1, 2], dtype=np.int64)}
+
+
+def test_artefacts_come_back_exactly_with_the_provenance_in_their_file(tmp_path):
+    write_result(tmp_path, Result("T", artefacts={"lens@base": TENSORS}), {"analysis": "a", "none": float("nan")})
+    found = read_report(tmp_path).artefact("lens", "base")
+    for name, array in TENSORS.items():
+        assert np.array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+    tensors, provenance = read_tensors(tmp_path / "lens@base.safetensors")
+    assert sorted(tensors) == sorted(TENSORS)
+    assert provenance["analysis"] == "a"
+
+
+def test_the_hash_of_a_result_covers_its_artefacts_but_not_their_provenance(tmp_path):
+    result = Result("T", artefacts={"lens": TENSORS})
+    assert fingerprint(result) != fingerprint(Result("T", artefacts={"lens": {"layer.A": TENSORS["layer.A"]}}))
+    for seed, folder in enumerate((tmp_path / "a", tmp_path / "b")):
+        folder.mkdir()
+        write_result(folder, result, {"seed": seed})
+    hashes = [json.loads((tmp_path / name / "result.json").read_text())["artefacts"] for name in "ab"]
+    assert hashes[0] == hashes[1]
+
+
+def test_an_artefact_that_is_missing_damaged_or_another_is_one_sentence(tmp_path):
+    write_result(tmp_path, Result("T", artefacts={"lens": TENSORS}), {})
+    path = tmp_path / "lens.safetensors"
+    whole = path.read_bytes()
+    write_tensors(tmp_path, "lens", {"layer.A": np.zeros(3)}, {})
+    with pytest.raises(AliceError, match=r"does not belong to its result\.json"):
+        read_report(tmp_path)
+    path.write_bytes(whole[:20])
+    with pytest.raises(AliceError, match="is not an artefact"):
+        read_report(tmp_path)
+    path.unlink()
+    with pytest.raises(AliceError, match="cannot be read"):
+        read_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("artefacts", "words"),
+    [
+        ({"lens": {}}, "give a dict from names to tensors"),
+        ({"lens": {"": np.zeros(1)}}, "a name of its own"),
+        ({"lens": {"a": np.array(["x"])}}, "give numbers"),
+        ({"a b": TENSORS}, "a name begins with a letter"),
+    ],
+)
+def test_what_is_not_an_artefact_is_refused(artefacts, words):
+    with pytest.raises(AliceError, match=words):
+        Result("T", artefacts=artefacts)

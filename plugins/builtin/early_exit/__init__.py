@@ -6,10 +6,11 @@ may hold more than it shows here. Use a probe for that.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import check_example_options, check_examples_exist
+from alice.plugins.builtin.options import check_example_options, check_examples_exist, lens_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class EarlyExit:
     """Error, text and key after every layer, read with the model's own head.
 
     Layer 0 is the embedding. The answer at the last layer must equal the model's own; otherwise the analysis fails.
+    With --lens every layer is translated first, and only what the lens reads is reported.
     """
 
     name = "early-exit"
@@ -33,6 +35,7 @@ class EarlyExit:
         default=None,
         metadata={"help": "Number of a text to follow through the layers; repeatable.  [default: the first three]"},
     )
+    lens: Path | None = lens_field()
 
     def __post_init__(self) -> None:
         check_example_options(self.samples, self.text, self.encrypt, self.examples or ())
@@ -44,10 +47,12 @@ class EarlyExit:
 
         ctx = ctx.sample(self.samples)
         examples = range(3) if self.examples is None else self.examples
-        measured = [measure(one, examples, text=self.text, encrypt=self.encrypt) for one in ctx.each]
+        measured = [
+            measure(one, examples, text=self.text, encrypt=self.encrypt, lens=one.lens(self.lens)) for one in ctx.each
+        ]
         if not self.text:
             check_examples_exist(self.examples or (), len(measured[0].errors))
-        return report(measured, rng=ctx.rng)
+        return report(measured, rng=ctx.rng, lens=self.lens)
 
 
 @hookimpl

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.metrics import error_rates
+from alice.model import Lens
 from alice.plugins.builtin.traces import EXITS, Trace, exit_answers, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
 from alice.statistics import Floats, Ints
@@ -34,14 +35,16 @@ class Measured:
     """The texts to show, with the answer after every layer."""
 
 
-def measure(ctx: RunContext, examples: Sequence[int] = (), *, text: str = "", encrypt: bool = False) -> Measured:
+def measure(
+    ctx: RunContext, examples: Sequence[int] = (), *, text: str = "", encrypt: bool = False, lens: Lens | None = None
+) -> Measured:
     """Decode every layer for all texts of a context, and keep the traces of `examples`, or of `text` if it is given."""
     names = ctx.model.match_hooks(*EXITS)
     errors: dict[int, Floats] = {}
     followed: dict[int, Trace] = {}
     settled = np.zeros((N_LETTERS, len(names) + 1), dtype=np.int64)
     for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
-        answers = exit_answers(ctx.model, batch, names)
+        answers = exit_answers(ctx.model, batch, names, lens)
         settled += _settled(batch, answers, ctx.alphabet)
         errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
         followed |= traces(batch, answers, ctx.alphabet, () if text else examples)
@@ -50,14 +53,14 @@ def measure(ctx: RunContext, examples: Sequence[int] = (), *, text: str = "", en
     ordered = np.stack([errors[number] for number in sorted(errors)])
     shown = [followed[number] for number in examples if number in followed]
     if text:
-        shown = [follow_text(ctx, text, encrypt=encrypt)]
+        shown = [follow_text(ctx, text, encrypt=encrypt, lens=lens)]
     return Measured(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, tuple(shown))
 
 
-def follow_text(ctx: RunContext, text: str, *, encrypt: bool) -> Trace:
+def follow_text(ctx: RunContext, text: str, *, encrypt: bool, lens: Lens | None = None) -> Trace:
     """Return the trace of a text given by the user; its solution is known only if we encrypt it."""
     batch = text_batch(ctx, text, encrypt=encrypt)
-    answers = exit_answers(ctx.model, batch, ctx.model.match_hooks(*EXITS))
+    answers = exit_answers(ctx.model, batch, ctx.model.match_hooks(*EXITS), lens)
     return given_trace(batch, answers, ctx.alphabet, known=encrypt)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from alice.plugins.builtin.early_exit.figures import permutation_figure, settling_figure, text_figure
 from alice.plugins.builtin.early_exit.measure import Measured
+from alice.plugins.builtin.options import lens_caveats
 from alice.plugins.builtin.traces import Trace
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import layer_curve
@@ -23,7 +25,7 @@ CAVEATS = (
 )
 
 
-def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
+def report(measured: Sequence[Measured], *, rng: np.random.Generator, lens: Path | None = None) -> Result:
     """Build the result from what was measured with each model."""
     rates = {found.model: _error_rates(found.errors, rng) for found in measured}
     figures = {"error-by-layer": _error_figure(rates)}
@@ -39,8 +41,8 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
                 figures[model_key(f"permutation-{trace.slug}", found.model)] = permutation_figure(found, trace)
     return Result(
         title="Early exit",
-        summary=_summary(len(measured[0].errors), rates),
-        caveats=CAVEATS,
+        summary=_summary(len(measured[0].errors), rates, lens),
+        caveats=(*lens_caveats(lens), *CAVEATS),
         metrics=_metrics(len(measured[0].errors), rates),
         tables={
             "error-by-layer": _error_table(rates),
@@ -59,15 +61,17 @@ def _error_rates(errors: Floats, rng: np.random.Generator) -> Floats:
     return 100 * np.array([found.mean, found.error])
 
 
-def _summary(texts: int, rates: Mapping[str, Floats]) -> str:
+def _summary(texts: int, rates: Mapping[str, Floats], lens: Path | None) -> str:
     models = [
         f"The symbol error rate of {model} is {means[0]:.1f} % after the embedding and {means[-1]:.2f} % after layer "
         f"{len(means) - 1}; it falls most at layer {1 + int(np.argmin(np.diff(means)))}."
         for model, (means, _) in rates.items()
     ]
+    translated = f"translated by the lens in `{lens}` and then " if lens is not None else ""
+    checked = " The answer at the last layer was checked to equal the model's own." if lens is None else ""
     return (
-        f"The residual stream after every layer is decoded with the model's own head, over {texts:,} texts. "
-        f"{' '.join(models)} The answer at the last layer was checked to equal the model's own."
+        f"The residual stream after every layer is {translated}decoded with the model's own head, over {texts:,} "
+        f"texts. {' '.join(models)}{checked}"
     )
 
 

@@ -5,10 +5,11 @@ Says nothing about letters that a text does not contain: no solver could know th
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import check_example_options
+from alice.plugins.builtin.options import check_example_options, check_minimum, lens_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -30,18 +31,25 @@ class KeyRecovery:
     example: int = field(default=0, metadata={"help": "Number of the text whose key is drawn, counted from 0."})
     text: str = field(default="", metadata={"help": "Ciphertext whose key is drawn, instead of an example."})
     encrypt: bool = field(default=False, metadata={"help": "Treat --text as plaintext and encrypt it first."})
+    layer: int | None = field(default=None, metadata={"help": "Layer to read the key from.  [default: the last]"})
+    lens: Path | None = lens_field()
 
     def __post_init__(self) -> None:
         check_example_options(self.samples, self.text, self.encrypt, [self.example])
+        check_minimum(self, layer=0)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Compare keys over all texts, with each model."""
+        from alice.plugins.builtin.answers import Exit
         from alice.plugins.builtin.key_recovery.measure import measure
         from alice.plugins.builtin.key_recovery.report import report
 
         ctx = ctx.sample(self.samples)
-        measured = [measure(one, self.example, text=self.text, encrypt=self.encrypt) for one in ctx.each]
-        return report(measured, rng=ctx.rng)
+        measured = [
+            measure(one, self.example, text=self.text, encrypt=self.encrypt, exit_=Exit.of(one, self.layer, self.lens))
+            for one in ctx.each
+        ]
+        return report(measured, rng=ctx.rng, layer=self.layer, lens=self.lens)
 
 
 @hookimpl

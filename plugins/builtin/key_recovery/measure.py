@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from alice.errors import AliceError
-from alice.plugins.builtin.answers import OTHER, Answers, answer, answers
+from alice.plugins.builtin.answers import OTHER, Answers, Exit, answer, answers
 from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import Trace, given_trace, text_batch, traces
 from alice.plugins.context import RunContext
@@ -168,18 +168,20 @@ class _Sums:
         return wrong, good
 
 
-def measure(ctx: RunContext, example: int = 0, *, text: str = "", encrypt: bool = False) -> Measured:
+def measure(
+    ctx: RunContext, example: int = 0, *, text: str = "", encrypt: bool = False, exit_: Exit | None = None
+) -> Measured:
     """Read all texts of a context; keep the whole key of one example, or of `text` if it is given."""
     sums = _Sums(RatioBootstrap(ctx.rng, len(MARGINS) + 1))
     shown: TextKey | None = None
-    for found in answers(ctx, probabilities=True):
+    for found in answers(ctx, exit_, probabilities=True):
         sums.add(found)
         if not text and example in found.batch.index.tolist():
             shown = _text_key(found, example)
     if not any(map(len, sums.rows)):
         raise AliceError("no text has a letter, so there is no key to recover; check the corpus")
     if text:
-        shown = _given_key(ctx, text, encrypt=encrypt)
+        shown = _given_key(ctx, text, exit_, encrypt=encrypt)
     if shown is None:
         raise AliceError(no_example(example, f"{sums.texts} texts"))
     return Measured(
@@ -209,10 +211,10 @@ def _text_key(found: Answers, number: int) -> TextKey:
     return TextKey(trace, _letter_probabilities(found, found.batch.index.tolist().index(number)))
 
 
-def _given_key(ctx: RunContext, text: str, *, encrypt: bool) -> TextKey:
+def _given_key(ctx: RunContext, text: str, exit_: Exit | None, *, encrypt: bool) -> TextKey:
     """Return the key of a text given by the user; the true key is known only if we encrypt it."""
     batch = text_batch(ctx, text, encrypt=encrypt)
-    found = answer(ctx.model, batch, probabilities=True)
+    found = answer(ctx.model, batch, exit_, probabilities=True)
     trace = given_trace(batch, found.symbols[None], ctx.alphabet, known=encrypt)
     return TextKey(trace, _letter_probabilities(found, 0))
 

@@ -1,6 +1,7 @@
 """The result of the key-recovery analysis: keys by length, margins, collisions, and the key of one text."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from alice.metrics import bin_names, length_bin
 from alice.plugins.builtin.answers import OTHER
 from alice.plugins.builtin.key_recovery.measure import MARGINS, PAIRS, Keys, Measured, TextKey
+from alice.plugins.builtin.options import lens_caveats
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.maps import Marks, key_matrix
@@ -40,7 +42,9 @@ Estimates = dict[str, dict[str, dict[str, Estimate]]]
 """Model, length of the texts, and an estimate of each of MEASURES in percent."""
 
 
-def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
+def report(
+    measured: Sequence[Measured], *, rng: np.random.Generator, layer: int | None = None, lens: Path | None = None
+) -> Result:
     """Build the result from what was measured with each model."""
     estimates = {found.model: _estimates(found, rng) for found in measured}
     colliding = [found for found in measured if found.may_collide]
@@ -52,8 +56,10 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
             arrays[model_key("collisions", found.model)] = found.collisions
     return Result(
         title="Key recovery",
-        summary=" ".join(_summary(found, estimates[found.model][ALL]) for found in measured),
-        caveats=(*filter(None, map(_broken_head, measured)), *CAVEATS),
+        summary=" ".join(
+            [_read_from(layer, lens), *(_summary(found, estimates[found.model][ALL]) for found in measured)]
+        ).strip(),
+        caveats=(*filter(None, map(_broken_head, measured)), *lens_caveats(lens), *CAVEATS),
         metrics=_metrics(measured, estimates),
         tables={"by-length": _length_table(estimates), "margins": _margin_table(measured)}
         | _text_tables(measured)
@@ -63,6 +69,14 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator) -> Result:
         | {"margins": _margin_figure(measured)},
         arrays=arrays,
     )
+
+
+def _read_from(layer: int | None, lens: Path | None) -> str:
+    """Say where the key was read, unless it is the model's own answer."""
+    if layer is None and lens is None:
+        return ""
+    after = "the last layer" if layer is None else f"layer {layer}"
+    return f"Keys were read after {after}, with {f'the lens in `{lens}`' if lens else 'the plain exit'}."
 
 
 def _text_arrays(keys: Keys) -> dict[str, Any]:

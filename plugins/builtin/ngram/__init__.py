@@ -6,11 +6,12 @@ and still have the right letter frequencies. `early-exit` and `probe` measure co
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
-from alice.plugins.builtin.options import check_minimum
+from alice.plugins.builtin.options import check_minimum, lens_field
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Ngram:
     )
     epochs: int = field(default=4, metadata={"help": "Passes over the activations when training probes."})
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
+    lens: Path | None = lens_field()
 
     def __post_init__(self) -> None:
         check_minimum(self, samples=2, epochs=1, hidden=1)  # two texts: one to train on, one to count in
@@ -50,9 +52,9 @@ class Ngram:
         letters_only, ctx = self.characters == "letters", ctx.sample(self.samples)
         compared = []
         for one in ctx.each:
-            readings = read(one, epochs=self.epochs, hidden=self.hidden)
+            readings = read(one, epochs=self.epochs, hidden=self.hidden, lens=one.lens(self.lens))
             compared.append(compare(readings.letters_only() if letters_only else readings, self.longest, one.rng))
-        return report(compared, letters_only=letters_only)
+        return report(compared, letters_only=letters_only, lens=self.lens)
 
 
 @hookimpl

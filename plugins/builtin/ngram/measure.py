@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer_lens import ActivationCache
 
 from alice.errors import AliceError
+from alice.model import Lens
 from alice.plugins.builtin.ngram.counts import (
     NgramCounts,
     cosine_by_text,
@@ -122,17 +123,17 @@ class Similarities:
     """By reader and measure."""
 
 
-def read(ctx: RunContext, *, epochs: int, hidden: int) -> Readings:
+def read(ctx: RunContext, *, epochs: int, hidden: int, lens: Lens | None = None) -> Readings:
     """Train probes on some texts of a context, and read the others with them and with the model's head."""
     stored = ctx.store(*EXITS)
-    names, task = stored.source.names, tasks(ctx.alphabet)["letter"]
+    names, task = stored.names, tasks(ctx.alphabet)["letter"]
     train, held = split_texts(sum(len(batch) for batch in ctx.batches), ctx.rng, held_out=HELD_OUT)
     probes = {}
     for kind in ctx.progress(PROBES, f"Training probes on {ctx.checkpoint}"):
         probe = LayerProbes(kind, epochs=epochs, hidden=hidden, seed=ctx.seed)
         probes[kind] = probe.fit(TokenPairs(stored, names, [task], train), [task.classes])
     numbers = ctx.progress(range(len(stored)), f"Reading with {ctx.checkpoint}")
-    parts = [_read_batch(ctx, *stored[number], held, probes) for number in numbers]
+    parts = [_read_batch(ctx, *stored[number], held, probes, lens) for number in numbers]
     lengths = np.concatenate([part["lengths"] for part in parts])
     return Readings(
         model=ctx.checkpoint,
@@ -147,7 +148,12 @@ def read(ctx: RunContext, *, epochs: int, hidden: int) -> Readings:
 
 
 def _read_batch(
-    ctx: RunContext, batch: Batch, cache: ActivationCache, held: Texts, probes: dict[Kind, LayerProbes]
+    ctx: RunContext,
+    batch: Batch,
+    cache: ActivationCache,
+    held: Texts,
+    probes: dict[Kind, LayerProbes],
+    lens: Lens | None,
 ) -> dict[str, NDArray[Any]]:
     """Return the lengths of the held-out texts of a batch, their plaintexts, and the answers by reader."""
     names, tokens = ctx.model.match_hooks(*EXITS), chosen(batch, held)
@@ -157,13 +163,13 @@ def _read_batch(
         "lengths": rows.sum(1).cpu().numpy(),
         "plain": _bytes(batch.plain_ids.flatten()[tokens]),
         **{kind: _bytes(probe.predict(x)[0]) for kind, probe in probes.items()},
-        "exit": _bytes(_exits(ctx, batch, names)[:, tokens]),
+        "exit": _bytes(_exits(ctx, batch, names, lens)[:, tokens]),
     }
 
 
-def _exits(ctx: RunContext, batch: Batch, names: list[str]) -> Tensor:
+def _exits(ctx: RunContext, batch: Batch, names: list[str], lens: Lens | None) -> Tensor:
     """Return the answer of the model's own head after each layer, for each token of a batch, (layer, token)."""
-    answers = exit_answers(ctx.model, batch, names)
+    answers = exit_answers(ctx.model, batch, names, lens)
     return answers.gather(2, batch.cipher_ids.expand(len(answers), -1, -1)).flatten(1)
 
 

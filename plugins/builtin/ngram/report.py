@@ -1,10 +1,12 @@
 """The result of the n-gram analysis: two panels for each reader, the gains, their trend and the last layer."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from alice.plugins import paper
 from alice.plugins.builtin.ngram.measure import DRAWS, MEASURES, READERS, Measure, Reader, Similarities, Similarity
+from alice.plugins.builtin.options import lens_caveats
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import slider
 from alice.reports.figures.panels import level_and_change
@@ -24,7 +26,7 @@ CAVEATS = (
 )
 
 
-def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
+def report(compared: Sequence[Similarities], *, letters_only: bool, lens: Path | None = None) -> Result:
     """Put what was compared into a result."""
     figures: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
@@ -37,7 +39,7 @@ def report(compared: Sequence[Similarities], *, letters_only: bool) -> Result:
     return Result(
         title="N-grams by layer",
         summary=_summary(compared, letters_only=letters_only),
-        caveats=CAVEATS,
+        caveats=(*lens_caveats(lens), *CAVEATS),
         metrics=_metrics(compared),
         tables={
             "trends": _trends(compared),
