@@ -15,8 +15,8 @@ from alice.files import draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
+from alice.plugins.context.models import no_new_global_hooks, remove_hooks
 from alice.plugins.manager import Plugin
-from alice.plugins.models import no_new_global_hooks, remove_hooks
 from alice.reports import Report, Result
 
 _BY_SIGNAL = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}

@@ -6,18 +6,8 @@ from pathlib import Path
 import pytest
 
 from alice.errors import AliceError
-from alice.files import (
-    OWN_FILES,
-    atomic_write,
-    check_file,
-    check_folder,
-    check_not_read,
-    check_parent,
-    folder_kind,
-    read_text,
-    regular_file,
-    user_path,
-)
+from alice.files import atomic_write, read_text, regular_file, user_path
+from alice.outputs import OWN_FILES, check_file, check_folder, check_not_read, check_parent, folder_kind
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):

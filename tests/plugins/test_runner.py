@@ -18,8 +18,8 @@ from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins import Metric, Result, RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.context.models import NamedModel, hooks_on
 from alice.plugins.manager import Plugin
-from alice.plugins.models import NamedModel, hooks_on
 from alice.plugins.runner import AnalysisFailedError, analyse, compute, run_analysis
 from alice.reports.archive import VOLATILE, read_report
 from alice.text.alphabet import LETTERS
