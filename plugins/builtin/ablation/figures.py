@@ -58,32 +58,9 @@ def part_figure(measured: Measured, losses: Losses, data: Table) -> Figure:
 def statistic_figure(measured: Measured, losses: Losses, heads: list[int]) -> Figure:
     """Draw the loss of each head against what `attention` says of it, a colour per kind and a step per statistic."""
     loss, means = losses.loss(MAIN)[:, heads], measured.heads.means
-    steps = {}
-    for column, statistic in enumerate(STATISTICS):
-        drawn = go.Figure(layout={"template": template(), "height": 420, "showlegend": True})
-        for number, kind in enumerate(measured.heads.kinds):
-            members = list(kind.heads)
-            value, low, high = loss[:, members]
-            drawn.add_trace(
-                go.Scatter(
-                    x=means[members, column],
-                    y=value,
-                    error_y={"array": high - value, "arrayminus": value - low, "thickness": 1, "width": 0},
-                    mode="markers+text",
-                    name=kind.name,
-                    text=[measured.heads.label(head) if loss[0, head] >= NAMED else "" for head in members],
-                    textposition="top right",
-                    customdata=[measured.heads.label(head) for head in members],
-                    hovertemplate="%{customdata}: <b>%{y:.1f} %</b>, %{x:.3g}<extra>" + kind.name + "</extra>",
-                    marker={
-                        "size": 9,
-                        "color": PALETTE[number % len(PALETTE)],
-                        "symbol": SYMBOLS[number % len(SYMBOLS)],
-                    },
-                )
-            )
-        drawn.update_yaxes(title={"text": LOSS}).update_xaxes(rangemode="tozero")
-        steps[statistic] = drawn
+    steps = {
+        statistic: _statistic_scatter(measured, loss, means[:, column]) for column, statistic in enumerate(STATISTICS)
+    }
     rows = [
         (
             measured.heads.label(head),
@@ -102,6 +79,30 @@ def statistic_figure(measured: Measured, losses: Losses, heads: list[int]) -> Fi
     )
     columns = ("head", "kind", "statistic", "value", "loss", "low", "high")
     return Figure(slider(steps, prefix="", start=STATISTICS.index("same symbol")), caption, Table(columns, rows))
+
+
+def _statistic_scatter(measured: Measured, loss: Floats, statistic: Floats) -> go.Figure:
+    """Draw the losses of the heads, (3, head), against one statistic, (head,)."""
+    drawn = go.Figure(layout={"template": template(), "height": 420, "showlegend": True})
+    for number, kind in enumerate(measured.heads.kinds):
+        members = list(kind.heads)
+        value, low, high = loss[:, members]
+        marker = {"size": 9, "color": PALETTE[number % len(PALETTE)], "symbol": SYMBOLS[number % len(SYMBOLS)]}
+        drawn.add_trace(
+            go.Scatter(
+                x=statistic[members],
+                y=value,
+                error_y={"array": high - value, "arrayminus": value - low, "thickness": 1, "width": 0},
+                mode="markers+text",
+                name=kind.name,
+                text=[measured.heads.label(head) if loss[0, head] >= NAMED else "" for head in members],
+                textposition="top right",
+                customdata=[measured.heads.label(head) for head in members],
+                hovertemplate="%{customdata}: <b>%{y:.1f} %</b>, %{x:.3g}<extra>" + kind.name + "</extra>",
+                marker=marker,
+            )
+        )
+    return drawn.update_yaxes(title={"text": LOSS}).update_xaxes(rangemode="tozero")
 
 
 def pair_figure(measured: Measured, losses: Losses, data: Table) -> Figure:

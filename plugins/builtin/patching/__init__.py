@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from alice.reports import Result
 
 
+DEFAULT_KINDS = ("other-text", "one-word", "relabel-two")
+
+
 @dataclass(frozen=True)
 class Patching:
     """Which layers, places and parts carry the answer, and where a symbol's name becomes its meaning.
@@ -32,19 +35,15 @@ class Patching:
         default=8, metadata={"help": "Texts of the maps by layer, place and part, which take most of the time."}
     )
     kind: tuple[str, ...] = field(
-        default=("other-text", "one-word", "relabel-two"),
+        default=DEFAULT_KINDS,
         metadata={"help": "Counterfactual for the maps; repeatable."},
     )
 
     def __post_init__(self) -> None:
-        from alice.text import KINDS
-
         check_samples(self.samples)
         check_minimum(self, map_samples=1)
-        for kind in self.kind:
-            if kind not in KINDS:
-                hint = nearest(kind, KINDS) or f"; choose one of {', '.join(KINDS)}"
-                raise AliceError(f"there is no counterfactual {kind!r:.60}{hint}")
+        if self.kind != DEFAULT_KINDS:
+            _check_kinds(self.kind)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Patch every layer, place and part in both directions, then every layer of relabelled texts."""
@@ -55,6 +54,16 @@ class Patching:
         ctx = ctx.sample(self.samples)
         maps = [found for kind in self.kind for found in measure_maps(ctx.sample(self.map_samples), kind)]
         return report(ctx.checkpoint, ctx.model.config, maps, measure_depth(ctx), rng=ctx.rng)
+
+
+def _check_kinds(kinds: tuple[str, ...]) -> None:
+    """Raise if there is no such counterfactual, before a model is loaded."""
+    from alice.text import KINDS  # imports torch, which the help must not wait for
+
+    for kind in kinds:
+        if kind not in KINDS:
+            hint = nearest(kind, KINDS) or f"; choose one of {', '.join(KINDS)}"
+            raise AliceError(f"there is no counterfactual {kind!r:.60}{hint}")
 
 
 @hookimpl

@@ -8,7 +8,7 @@ import numpy as np
 from alice.causal import Into, recovered
 from alice.plugins.builtin.patching.depth import HALF, NEARLY_ALL, Depth, crossing, first_layer
 from alice.plugins.builtin.patching.measure import Map
-from alice.statistics import Floats
+from alice.statistics import Floats, ratio
 
 ENDS = [2.5, 97.5]
 """Percentiles at the ends of an interval."""
@@ -80,12 +80,9 @@ class MapShares:
     def correlation(self, what: str) -> Floats:
         """Return how well attribution agrees with exact patches over `parts` or `stream`, and its interval, (3,)."""
         exact, estimate = (self.parts, self.part_estimates) if what == "parts" else (self.stream, self.stream_estimates)
-        pairs = zip(
-            np.concatenate([exact.value[None], exact.draws]).reshape(1 + len(exact.draws), -1),
-            np.concatenate([estimate.value[None], estimate.draws]).reshape(1 + len(exact.draws), -1),
-            strict=True,
+        drawn = _pearson(
+            *(np.concatenate([one.value[None], one.draws]).reshape(1 + len(one.draws), -1) for one in (exact, estimate))
         )
-        drawn = np.array([_pearson(one, other) for one, other in pairs])
         return np.array([drawn[0], *np.percentile(drawn[1:], ENDS)])
 
 
@@ -131,8 +128,8 @@ def _with_ends(value: Floats, draws: Floats) -> Floats:
     return np.array([value[0], *np.percentile(draws, ENDS)])
 
 
-def _pearson(one: Floats, other: Floats) -> float:
-    """Return the correlation of two arrays; NaN if one is constant."""
-    one, other = one - one.mean(), other - other.mean()
-    scale = np.linalg.norm(one) * np.linalg.norm(other)
-    return float(one @ other / scale) if scale > 0 else float("nan")
+def _pearson(one: Floats, other: Floats) -> Floats:
+    """Return the correlation of two arrays row by row, (row, value) -> (row,); NaN where one is constant."""
+    one, other = one - one.mean(1, keepdims=True), other - other.mean(1, keepdims=True)
+    scale = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return ratio((one * other).sum(1), scale)
