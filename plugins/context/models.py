@@ -30,13 +30,17 @@ _HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_bac
 """Where a torch module keeps its hooks, those of TransformerLens among them."""
 _PASSING = {*vars(nn.Module()), "context_level", "is_caching", "fwd_hooks", "bwd_hooks", "ctx", "forward"}
 """Attributes of modules that are compared otherwise, or that every use may change and `remove_hooks` restores."""
-_CLASSES: dict[type, dict[str, Any]] = {
-    value: dict(vars(value))
+_CALLED = {"forward", "__call__", "_call_impl", "__getattr__"}
+"""Methods of torch's modules that take part in a forward pass; torch itself replaces others, such as `__init__`."""
+_METHODS: list[tuple[type, str, Any]] = [
+    (value, name, method)
     for source in (nn, hooks, heads, hypernet, layers, model_module)
     for value in vars(source).values()
     if isinstance(value, type) and issubclass(value, nn.Module)
-}
-"""The classes of torch and ours that compute a forward pass, with their methods, to notice when one is replaced."""
+    for name, method in vars(value).items()
+    if value.__module__.startswith("alice.") or name in _CALLED
+]
+"""The methods of ours and of torch that compute a forward pass, to notice when one is replaced."""
 
 
 class NamedModel:
@@ -150,9 +154,7 @@ def _is_patched() -> bool:
     modes = [mode for mode in _get_current_function_mode_stack() if not isinstance(mode, DeviceContext)]
     if modes or _get_current_dispatch_mode() is not None:
         return True
-    return any(
-        vars(cls).get(name) is not method for cls, methods in _CLASSES.items() for name, method in methods.items()
-    )
+    return any(vars(cls).get(name) is not method for cls, name, method in _METHODS)
 
 
 def _structure_of(model: Alice) -> dict[str, dict[str, Any]]:
