@@ -50,6 +50,8 @@ BUILTIN = (
     "alice.plugins.builtin.speed",
     "alice.plugins.builtin.relabelling",
     "alice.plugins.builtin.borg",
+    "alice.plugins.builtin.ablation",
+    "alice.plugins.builtin.patching",
 )
 
 

@@ -1,6 +1,7 @@
 """Runs one analysis: checks the models before and after, records provenance, and stores the report."""
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,12 +15,12 @@ from alice.files import draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
+from alice.plugins.context.models import no_new_global_hooks, remove_hooks
 from alice.plugins.manager import Plugin
-from alice.plugins.models import no_new_global_hooks, remove_hooks
 from alice.reports import Report, Result
 
-_BY_SIGNAL = 128
-"""Exit codes above this come from a signal, which must end the program."""
+_BY_SIGNAL = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
+"""Exit codes that come from a signal, which must end the program."""
 
 
 class AnalysisFailedError(AliceError):
@@ -86,7 +87,7 @@ def _as_one_line(analysis: Analysis) -> Iterator[None]:
     except (AliceError, KeyboardInterrupt):
         raise
     except SystemExit as error:
-        if isinstance(error.code, int) and error.code > _BY_SIGNAL:
+        if error.code in _BY_SIGNAL:
             raise
         raise AnalysisFailedError(analysis, error) from error
     except BaseException as error:

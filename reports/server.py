@@ -5,6 +5,8 @@ It refuses requests that name another host, because a page on the web could othe
 the script that draws comes from the installed plotly, not from the folder.
 """
 
+import io
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -36,8 +38,10 @@ MOST_CLIENTS = 64
 """Requests that are answered at the same time."""
 SECONDS_TO_WAIT = 5
 """How long another client waits for one of these to finish before it is refused."""
-SECONDS_TO_SEND = 30
-"""A client that neither sends nor reads for this long is dropped."""
+SECONDS_TO_ASK = 10
+"""A client that has not sent its whole request by then is dropped."""
+SECONDS_TO_READ = 30
+"""A client that does not read for this long is dropped."""
 SECONDS_TO_ANSWER = 300
 """A client that has not read its answer by then is dropped."""
 SECONDS_TO_STOP = 0.05
@@ -105,11 +109,34 @@ def serving(folder: Path, *, port: int = 0, clients: int = MOST_CLIENTS) -> Iter
             thread.join()
 
 
+class _Request(io.RawIOBase):
+    """The bytes that a client sends, all of them within `SECONDS_TO_ASK`."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._until = connection, time.monotonic() + SECONDS_TO_ASK
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: GalleryServer
     server_version = "alice-interp"
     sys_version = ""
-    timeout = SECONDS_TO_SEND
+    timeout = SECONDS_TO_READ
+
+    def setup(self) -> None:
+        """Bound the time for the whole request: one byte now and then would restart a limit for each read."""
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Request(self.connection))
 
     def do_GET(self) -> None:
         self._answer()
@@ -128,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus(code), TEXT, f"{HTTPStatus(code).phrase}\n".encode())
 
     def _answer(self) -> None:
+        self.connection.settimeout(self.timeout)
         if not self._is_for_us():
             self.send_error(HTTPStatus.FORBIDDEN)
             return

@@ -6,17 +6,8 @@ from pathlib import Path
 import pytest
 
 from alice.errors import AliceError
-from alice.files import (
-    OWN_FILES,
-    atomic_write,
-    check_file,
-    check_folder,
-    check_not_read,
-    check_parent,
-    folder_kind,
-    regular_file,
-    user_path,
-)
+from alice.files import atomic_write, read_text, regular_file, user_path
+from alice.outputs import OWN_FILES, check_file, check_folder, check_not_read, check_parent, folder_kind
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -216,3 +207,12 @@ def test_only_a_regular_file_is_opened(tmp_path):
         with pytest.raises(AliceError, match=f"is .*{what.split()[-1]}.*; give an ordinary file"):
             regular_file(path)
     assert regular_file(tmp_path / "absent") == tmp_path / "absent"
+
+
+def test_a_text_file_is_read_up_to_its_limit(tmp_path):
+    (tmp_path / "a.txt").write_text("naïve")
+    assert read_text(tmp_path / "a.txt", most=6) == "naïve"
+    with pytest.raises(OSError, match="it is larger than 0 MB"):
+        read_text(tmp_path / "a.txt", most=5)
+    with pytest.raises(OSError, match="it is larger than"):  # its size is said to be 0
+        read_text(Path("/proc/self/maps"), most=100)

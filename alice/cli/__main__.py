@@ -54,7 +54,8 @@ def _exit_begins() -> threading.Event:
 def _exit_after_grace(code: object, exit_begun: threading.Event) -> None:
     """End a program that threads, exit functions or child processes of a plugin keep alive; Python waits for them."""
     threading.Event().wait(GRACE)
-    threads = [thread.name for thread in threading.enumerate() if not thread.daemon][1:]  # the first is the main thread
+    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    threads = [thread.name for thread in others if not thread.daemon]
     children = _children()
     what = "exit functions"
     if threads and not exit_begun.is_set():

@@ -23,7 +23,8 @@ from alice.cli.options import (
 )
 from alice.cli.progress import track
 from alice.errors import AliceError
-from alice.files import check_file, check_folder, regular_file
+from alice.files import regular_file
+from alice.outputs import check_file, check_folder
 from alice.text import QUOTES, open_corpus
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
 

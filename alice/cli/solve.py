@@ -15,7 +15,7 @@ from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.errors import AliceError
-from alice.files import regular_file
+from alice.files import read_text, regular_file
 from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
 from alice.plugins.solvers import SolverSetup, check_solver, open_solver
 from alice.text import QUOTES
@@ -23,6 +23,8 @@ from alice.text import QUOTES
 if TYPE_CHECKING:
     from alice.solving import Solution
 
+LARGEST_FILE = 50_000_000
+"""Bytes; all lines are solved at once."""
 EPILOG = (
     f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training split of "
     f"{QUOTES}), hill-climbing (over quadgrams of the first {CLIMBER_TEXTS:,}), subbreaker if it is installed, and "
@@ -103,7 +105,7 @@ def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "
 def _training_texts(count: int) -> list[str]:
     """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
     from alice.plugins.context import RunContext
-    from alice.plugins.sample import open_samples
+    from alice.plugins.context.sample import open_samples
     from alice.text import ENGLISH
     from alice.text.cleaning import LONGEST
 
@@ -125,9 +127,12 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
         lines = [text]
     elif file is not None:
         try:
-            lines = regular_file(file).read_text(encoding="utf-8").splitlines()
+            lines = read_text(regular_file(file), most=LARGEST_FILE).splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise AliceError(f"{file} cannot be read as text ({error}); give a UTF-8 text file") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise AliceError(
+                f"{file} cannot be read as text ({reason}); give a smaller or a UTF-8 text file"
+            ) from error
     elif sys.stdin is None:
         raise AliceError("standard input is closed; give a text or --file")
     else:

@@ -51,7 +51,7 @@ def check_scores(scores: Tensor) -> Tensor:
         return scores
     if not (scores.abs() < -never(scores.dtype)).all():
         raise AliceError(
-            f"the model computes scores that are not finite or beyond {-never(scores.dtype):.0e}; "
+            f"the model computes numbers that are not finite or beyond {-never(scores.dtype):.0e}; "
             "its weights are too large or damaged"
         )
     return scores
@@ -69,21 +69,21 @@ def check_stream(stream: Tensor) -> None:
 class LinearHead(nn.Module):
     """Each pooled vector through one linear layer; two symbols may decode to the same letter."""
 
-    excluded: Tensor
-    """Which ids are never an answer, (symbol,): padding, unless `whole_vocab` is set."""
+    padding: Tensor
+    """Which id is padding, (symbol,)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        self.whole_vocab = config.whole_vocab
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
-        excluded = (torch.arange(config.d_vocab) == PAD) & (not config.whole_vocab)
-        self.register_buffer("excluded", excluded, persistent=False)
+        self.register_buffer("padding", torch.arange(config.d_vocab) == PAD, persistent=False)
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return logits (batch, symbol, symbol); counts and soft are not used here."""
         logits: Tensor = self.unembed(pooled)
         if not self.training:  # the loss is checked there
             check_scores(logits)
-        return logits.masked_fill(self.excluded, never(logits.dtype))
+        return logits if self.whole_vocab else logits.masked_fill(self.padding, never(logits.dtype))
 
 
 def log_sinkhorn(scores: Tensor, iterations: int) -> Tensor:

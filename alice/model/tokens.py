@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from alice.errors import AliceError
-from alice.text.alphabet import PAD, pad
+from alice.text import PAD
+from alice.text.alphabet import pad
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

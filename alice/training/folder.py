@@ -12,19 +12,9 @@ from typing import Any
 from alice.checkpoint import METRICS, TRAINING, bundled, resolve
 from alice.checkpoint.folder import write_json
 from alice.errors import AliceError
-from alice.files import (
-    atomic_write,
-    check_folder,
-    folder_kind,
-    held,
-    make_folder,
-    parse_json,
-    read_json,
-    regular_file,
-    remove_drafts,
-    user_path,
-)
+from alice.files import atomic_write, held, make_folder, parse_json, read_json, regular_file, remove_drafts, user_path
 from alice.model import ModelConfig
+from alice.outputs import check_folder, folder_kind
 from alice.text import Alphabet, Corpus, open_corpus
 from alice.text.corpus import located, source_name
 from alice.training.recipe import LARGEST_NUMBER, Recipe

@@ -6,7 +6,7 @@ import torch
 
 from alice.model import Alice
 from alice.plugins.context import RunContext
-from alice.plugins.models import NamedModel
+from alice.plugins.context.models import NamedModel
 
 
 def random_twin(ctx: RunContext) -> RunContext:

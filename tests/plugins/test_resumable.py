@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from alice.errors import AliceError
-from alice.plugins import resumable
+from alice.plugins.context import resumable
 
 
 class Counting:

@@ -18,8 +18,8 @@ from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins import Metric, Result, RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.context.models import NamedModel, hooks_on
 from alice.plugins.manager import Plugin
-from alice.plugins.models import NamedModel, hooks_on
 from alice.plugins.runner import AnalysisFailedError, analyse, compute, run_analysis
 from alice.reports.archive import VOLATILE, read_report
 from alice.text.alphabet import LETTERS
@@ -157,14 +157,18 @@ def test_a_bug_becomes_one_line_with_the_cause_kept(ctx):
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_an_analysis_that_tries_to_end_the_program_only_fails(ctx):
-    with pytest.raises(AnalysisFailedError, match=r"probe failed \(SystemExit: 0\)"):
-        compute(acting(lambda ctx: sys.exit(0)), ctx)
+@pytest.mark.parametrize("code", [0, 1, 128, 200, True, "why"])
+def test_an_analysis_that_tries_to_end_the_program_only_fails(ctx, code):
+    with pytest.raises(AnalysisFailedError, match=rf"probe failed \(SystemExit: {code}\)"):
+        compute(acting(lambda ctx: sys.exit(code)), ctx)
+
+
+def test_an_analysis_that_raises_anything_only_fails(ctx):
     with pytest.raises(AnalysisFailedError, match=r"probe failed \(BaseException: odd\)"):
         compute(acting(lambda ctx: raise_it(BaseException("odd"))), ctx)
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt(), SystemExit(128 + signal.SIGTERM)])
+@pytest.mark.parametrize("end", [KeyboardInterrupt(), *map(SystemExit, (129, 130, 143))])
 def test_a_signal_still_ends_the_program(ctx, end):
     with pytest.raises(type(end)):
         compute(acting(lambda ctx: raise_it(end)), ctx)

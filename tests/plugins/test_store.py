@@ -15,8 +15,9 @@ from torch.overrides import TorchFunctionMode
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import remove_temporary
-from alice.plugins import RunContext, store
+from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.context import store
 
 HOOKS = ("blocks.*.hook_resid_post", "hook_embed")
 

@@ -267,3 +267,24 @@ def test_an_outdated_page_of_a_section_is_made_again(own_server, runs):
         (runs / "three" / name).write_text("<script>old</script>")
     assert b"More to see</h1>" in ask(own_server, "/three/report-more.html")[2]
     assert ask(own_server, "/three/report-other.html")[0] == 404
+
+
+def test_a_client_that_sends_its_request_byte_by_byte_makes_room_for_others(shared, monkeypatch):
+    monkeypatch.setattr(serving_room, "SECONDS_TO_ASK", 0.5)
+    with (
+        serving(shared, clients=1) as server,
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=0.05) as connection,
+    ):
+        connection.sendall(b"GET / HTTP/1.0\r\nX: ")
+        ended = False
+        for _ in range(200):
+            try:
+                connection.sendall(b"a")
+                ended = connection.recv(1) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                ended = True
+            break
+        assert ended
+        assert ask(server, "/")[0] == 200

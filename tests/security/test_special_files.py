@@ -1,6 +1,7 @@
 """A pipe, a device or a folder where a file is expected is one sentence, and nothing waits or fills the memory."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -134,3 +135,18 @@ def test_a_small_file_that_unpacks_to_one_endless_text_fits_into_little_memory(t
 def test_a_config_cannot_ask_for_endless_normalising():
     with pytest.raises(AliceError, match="sinkhorn_iters=1000000000 is above the limit"):
         ModelConfig.from_dict({"variant": "bijective", "sinkhorn_iters": 10**9})
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("big.txt", "solve --file big.txt"), ("model/config.json", "solve A --ckpt model")]
+)
+def test_a_huge_file_is_one_sentence(place, tmp_path, monkeypatch, name, command):
+    shutil.copytree(place / "model", tmp_path / "model")
+    monkeypatch.chdir(tmp_path)
+    with Path(name).open("wb") as file:
+        file.truncate(3 << 30)
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert name in result.stderr
+    assert "it is larger than" in result.stderr

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from alice.causal import mean_activations
+from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins.builtin.evidence import Baseline, Removal
 from alice.plugins.builtin.evidence.attribution import (
@@ -129,6 +130,8 @@ def measure(
                 rows[number] = _explain(lab, control, batch, row, rng)
             if number in examples and not text:
                 shown[number] = lab.example(batch, row, f"example {number}", rng, known=True)
+    if not rows:
+        raise AliceError("there is no text with letters to explain; check the corpus")
     if text:
         given, rng = text_batch(ctx, text, encrypt=encrypt), np.random.default_rng((ctx.seed, _DOMAIN))
         shown, examples = {0: lab.example(given, 0, GIVEN, rng, known=encrypt)}, (0,)

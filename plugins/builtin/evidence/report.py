@@ -33,7 +33,8 @@ CAVEATS = (
     "An attribution describes one path from a baseline to the text. Another baseline gives other numbers; compare "
     "`--baseline mean`, `zero` and `other-text` before you rely on a share.",
     "Half-deleted texts and points of the path are not texts that a model was trained on. The deletion curve shows "
-    "that the ranking matters to the model, not that it is the only good one.",
+    "that the ranking matters to the model, not that it is the only good one. Deleting puts the mean embedding in "
+    "place, which favours `--baseline mean` and `--removal mean`.",
     "Evidence for a symbol is evidence for all its places: the head pools them, so one occurrence has no answer of its "
     "own.",
     "Intervals are 95 % over texts, with the same weights for everything that is compared; they do not cover other "
@@ -166,19 +167,22 @@ def _sections(measured: Sequence[Measured], texts: list[str], figures: list[str]
 
 def _summary(every: Sequence[_Summed]) -> str:
     settings = every[0].found.settings
+    texts = len(every[0].found.numbers.gap)
     sentences = [
         f"Integrated gradients from {BASELINES[settings.baseline]} say what each character adds to the "
-        f"log-probability of a symbol's answer. Over {len(every[0].found.numbers.gap):,} texts:"
+        f"log-probability of a symbol's answer, over {texts:,} {'text' if texts == 1 else 'texts'}."
     ]
     for one in every:
         area, low, high = one.area("random", "evidence")
         own, even, random = (one.shares.mean[number * len(PLACES)] for number in range(3))
-        verdict = "the ranking is better than chance" if low > 0 else "the ranking is not shown to beat chance"
+        verdict = (
+            "the ranking is better than chance" if low > 0 else "the ranking is not shown to be better than chance"
+        )
         sentences.append(
-            f"For {one.found.model}, deleting by evidence lowers the score faster than at random by {area:.0f} % of "
-            f"the whole (area between the curves, {_interval(low, high)}), so {verdict}. The symbol's own places hold "
-            f"{own:.0f} % of the evidence; evenly spread they would have {even:.0f} %, with random weights "
-            f"{random:.0f} %. Attributions miss the difference that they explain by {one.gap:.1f} %."
+            f"In {one.found.model}, the symbol's own places hold {own:.0f} % of the evidence; evenly spread they would "
+            f"have {even:.0f} %, with random weights {random:.0f} %. When characters are deleted by evidence rather "
+            f"than in random order, the score is lower by {area:.0f} % of the whole fall ({_interval(low, high)}): "
+            f"{verdict}. The attributions miss the difference that they explain by {one.gap:.0f} %."
         )
     return " ".join(sentences)
 

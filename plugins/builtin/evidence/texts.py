@@ -12,6 +12,8 @@ from alice.statistics import Floats
 
 FULL_COLOUR = 98
 """Percentile of the absolute weights that has the full colour, so that one extreme character does not pale the rest."""
+DECIMALS = 4
+"""Decimals of a score in nats; the arrays have all."""
 BASELINES = {
     "mean": "the mean embedding",
     "zero": "embeddings of zero",
@@ -60,9 +62,9 @@ def _symbols(example: Example) -> list[tuple[Any, ...]]:
         word = None if best is None else "".join(names[one] for one in example.output[case.word_members[best]])
         difference = example.score[number] - example.start[number]
         gap = float(example.attributions[number].sum() - difference)
-        cells = (float(example.score[number]), float(example.start[number]), gap)
+        cells = [round(float(value), DECIMALS) for value in (example.score[number], example.start[number], gap)]
         known = names[right[symbol]] if case.known else None
-        loss = None if best is None else float(losses[best])
+        loss = None if best is None else round(float(losses[best]), DECIMALS)
         rows.append((names[symbol], names[answer[symbol]], known, *cells, word, loss))
     return rows
 

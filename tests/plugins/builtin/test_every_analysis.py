@@ -26,13 +26,17 @@ QUICK = {
     "relabelling": {"relabellings": 3},
     "circuit": {"steps": 1, "samples": 8},
     "borg": {"relabellings": 3},
+    "ablation": {"pairs": 2, "permutations": 50},
+    "patching": {"map_samples": 2, "kind": ("one-word", "relabel-two")},
 }
 """Options that keep an analysis short."""
 FEW_VARIANTS = {
-    "circuit": ("dynamic", "base"),
     "ngram": ("dynamic", "base"),
     "speed": ("bijective", "base"),
     "probe": ("base",),
+    "ablation": ("dynamic", "bijective"),
+    "patching": ("dynamic", "bijective"),
+    "circuit": ("dynamic", "base"),
     "evidence": ("base",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""

@@ -23,12 +23,12 @@ import numpy as np
 
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json, remove_drafts
-from alice.plugins.models import hooks_on
-from alice.plugins.store import ABOUT, make_folder, number_type, stores_folder
+from alice.plugins.context.models import hooks_on
+from alice.plugins.context.store import ABOUT, make_folder, number_type, stores_folder
 
 if TYPE_CHECKING:
-    from alice.plugins.models import NamedModel
-    from alice.plugins.sample import Sample
+    from alice.plugins.context.models import NamedModel
+    from alice.plugins.context.sample import Sample
     from alice.reports.checks import Array
 
 FORMAT, VERSION = "alice-interp pieces", 1

@@ -40,12 +40,12 @@ from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json, remove_at_exit, remove_drafts, user_path
 from alice.model import Activations, run_batch
-from alice.plugins.models import hooks_on
+from alice.plugins.context.models import hooks_on
 from alice.text import Batch
 
 if TYPE_CHECKING:
-    from alice.plugins.models import NamedModel
-    from alice.plugins.sample import Sample, SampleBatches
+    from alice.plugins.context.models import NamedModel
+    from alice.plugins.context.sample import Sample, SampleBatches
 
 FORMAT, VERSION = "alice-interp activations", 3
 ABOUT = "about.json"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 WORD_TEXTS = 2000
 """Training texts whose words replace others."""
-KEPT = 64
-"""Pairs that are kept for further iterations; a pair takes about 150 kB."""
+KEPT = 1
+"""Pairs that are kept. Making one is cheap next to reading it; more would take memory that grows with the texts."""
 
 
 class Pairs:
