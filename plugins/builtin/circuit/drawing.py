@@ -104,7 +104,7 @@ def _width(relative: float) -> int:
 def _place(graph: Graph, label: str) -> tuple[float, float]:
     """Return where a node is: column and row."""
     if label in (EMBEDDING, OUTPUT):
-        return (0.0 if label == EMBEDDING else 2.0 * graph.n_layers + 1), graph.n_heads / 2
+        return (0.0 if label == EMBEDDING else 2.0 * graph.n_layers + 1), (graph.n_heads - 1) / 2
     part = graph.parts[graph.writers.index(label) - 1]
     return (2.0 * part.block + 2, graph.n_heads) if part.head is None else (2.0 * part.block + 1, part.head)
 
