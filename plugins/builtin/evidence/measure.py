@@ -36,7 +36,7 @@ ORDERS = {
 }
 """Orders in which characters are deleted, with the labels for readers."""
 UNTRAINED_STEPS = 8
-"""Points of the integral for the model with random weights, which is so nearly linear that a few are enough."""
+"""Points of the integral for the model with random weights: its score is smooth enough for few of them."""
 _DOMAIN = 7_000_003  # separates these draws from everything else that is drawn with the same seed
 
 
