@@ -93,7 +93,7 @@ def test_answers_that_are_not_finite_stop_a_training_before_it_saves_them(corpus
         return row
 
     monkeypatch.setattr(Trainer, "_step", poisoned)
-    refused("scores that are not finite.* is intact", carry_out, small_training(tmp_path, corpus, steps=1))
+    refused("numbers that are not finite.* is intact", carry_out, small_training(tmp_path, corpus, steps=1))
     assert TrainingState.read(tmp_path).counters.step == 0
 
 
