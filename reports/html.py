@@ -12,7 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from alice.files import atomic_write, check_file, folder_kind
+from alice.files import atomic_write
+from alice.outputs import check_file, folder_kind
 from alice.reports import page, plotly_script
 from alice.reports.archive import ARRAYS, RESULT, Report
 from alice.reports.blocks import Block, blocks_of, metric_cards, paragraphs, words

@@ -13,7 +13,8 @@ from itertools import count
 from pathlib import Path
 
 from alice.errors import AliceError, one_line
-from alice.files import abandoned_drafts, check_parent, draft_folder, remove, remove_drafts
+from alice.files import abandoned_drafts, draft_folder, remove, remove_drafts
+from alice.outputs import check_parent
 from alice.reports import plotly_script
 from alice.reports.archive import RESULT, Report, read_without_arrays, write_result
 from alice.reports.gallery import add_report, write_entry, write_index

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from alice.cli.options import FILE, FOLDER, LARGEST, AtLeast, NearestGroup, device_option, force_option
 from alice.cli.progress import track
-from alice.files import check_folder, regular_file
+from alice.files import regular_file
+from alice.outputs import check_folder
 from alice.text import QUOTES, open_corpus
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
 

@@ -17,7 +17,8 @@ from alice.cli.data_stats import measure, print_stats
 from alice.cli.options import FILE, AtLeast, NearestChoice, NearestGroup, force_option
 from alice.cli.progress import track
 from alice.errors import AliceError
-from alice.files import check_file, user_path
+from alice.files import user_path
+from alice.outputs import check_file
 from alice.text import ALPHABETS, QUOTES, Corpus, Reason, Split, Tally, open_corpus
 from alice.text import segments as cut_segments
 from alice.text.cleaning import LONGEST

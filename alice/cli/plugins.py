@@ -11,7 +11,7 @@ from rich.text import Text
 
 from alice.cli.options import FOLDER, NearestGroup, plugin_option
 from alice.cli.run import announce
-from alice.files import check_parent
+from alice.outputs import check_parent
 from alice.plugins.analysis import summary_of
 from alice.plugins.manager import Plugin, build
 

@@ -21,7 +21,7 @@ from alice.cli.train_options import (
 )
 from alice.cli.train_screen import is_first_process, train_on_screen
 from alice.errors import AliceError, nearest
-from alice.files import check_parent
+from alice.outputs import check_parent
 from alice.training import PRESETS
 from alice.training.presets import CPU_SIZES, default_recipe
 

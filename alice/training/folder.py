@@ -12,19 +12,9 @@ from typing import Any
 from alice.checkpoint import METRICS, TRAINING, bundled, resolve
 from alice.checkpoint.folder import write_json
 from alice.errors import AliceError
-from alice.files import (
-    atomic_write,
-    check_folder,
-    folder_kind,
-    held,
-    make_folder,
-    parse_json,
-    read_json,
-    regular_file,
-    remove_drafts,
-    user_path,
-)
+from alice.files import atomic_write, held, make_folder, parse_json, read_json, regular_file, remove_drafts, user_path
 from alice.model import ModelConfig
+from alice.outputs import check_folder, check_not_read, folder_kind
 from alice.text import Alphabet, Corpus, open_corpus
 from alice.text.corpus import located, source_name
 from alice.training.recipe import LARGEST_NUMBER, Recipe
@@ -103,8 +93,9 @@ class Training:
 
     def check_new(self) -> None:
         """Raise if the folder already is a training or anything else, or cannot be created."""
-        read = [*self.corpus().files, *([] if self.init is None else [user_path(self.init)])]
+        read = [] if self.init is None else [user_path(self.init)]
         out = check_folder(self.folder, writes="training", read=read, hint="add --resume to continue it")
+        check_not_read(out, self.corpus().files)
         parent = next(place for place in (out, *out.absolute().parents) if place.exists())
         if not os.access(parent, os.W_OK | os.X_OK):
             raise AliceError(f"cannot create the folder {out}, because {parent} cannot be written to; write elsewhere")

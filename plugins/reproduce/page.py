@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from alice.errors import AliceError
-from alice.files import REPRODUCTION, atomic_write, check_folder, regular_file
+from alice.files import atomic_write, regular_file
+from alice.outputs import REPRODUCTION, check_folder
 from alice.reports import encoding, page
 from alice.reports.html import INDEX, head
 from alice.reports.number_text import shown
