@@ -1,4 +1,4 @@
-"""Paths and files: what may be read, and writes that are atomic; `alice.outputs` says what may be overwritten.
+"""Paths and files: what may be read, and writes that are atomic.
 
 A file appears under its name only when it is complete. Until then it is a draft, a temporary file such as
 `.result.json.0a1b2c3d.alice-interp-draft`, an ending that no other program uses. Writers lock their drafts; unlocked

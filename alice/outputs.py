@@ -1,7 +1,7 @@
-"""What may be overwritten: one rule for everything that a user names as output.
+"""What may be written where: one rule for every command, tested before anything is computed.
 
-It is never an input, inside one or around one, never part of something else, and what exists is replaced only if the
-user asks for it. `check_file`, `check_folder` and `check_parent` test it before anything is computed or written.
+What a user names as output is never an input, inside one or around one, never part of something else, and what exists
+is replaced only if the user asks for it.
 """
 
 from collections.abc import Callable, Iterable

@@ -107,5 +107,5 @@ class PlainAlice(nn.Module):
         member = (ids[:, None, :] == symbols[:, None]) & (ids != 0)[:, None, :]
         pooled = member.to(x.dtype) @ x / member.sum(-1).clamp(min=1).unsqueeze(-1)
         table = self.unembed(pooled)
-        table[..., 0] = -torch.inf
+        table[..., 0] = -1e9
         return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, self.d_vocab))

@@ -29,7 +29,7 @@ SECONDS_TO_DRAW = 60
 @click.option("--samples", default=200, show_default=True, help="Texts to read, for analyses with that option.")
 @click.option("--trainings", type=click.Path(path_type=Path), help="Trainings, for analyses that read them.")
 @click.option("--report", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Report to take it from.")
-@click.option("--figure", help="Name of the figure to take instead of the first.")
+@click.option("--figure", help="Name of the figure or text with heat to take instead of the first figure.")
 def take(names: tuple[str, ...], samples: int, trainings: Path | None, report: Path | None, figure: str | None) -> None:
     """Run the analyses and take their pictures."""
     from alice.errors import nearest
@@ -101,7 +101,8 @@ def _shoot(browser: Any, report: Path, figure: str | None, picture: Path) -> Non
     browser.get(report.absolute().as_uri())
     drawn = "return document.readyState === 'complete' && !document.querySelector('.plot:not([data-drawn])')"
     WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(drawn))
-    element = browser.find_element("css selector", f"#figure-{figure}" if figure else "figure.figure")
+    named = f'[id="figure-{figure}"], [id="text-{figure}"]'
+    element = browser.find_element("css selector", named if figure else "figure.figure")
     # Selenium's own picture of an element scrolls to it and may be taken before scrolling ends.
     place = "const r = arguments[0].getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
     clip = dict(zip(("x", "y", "width", "height"), browser.execute_script(place, element), strict=True))

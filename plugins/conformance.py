@@ -21,10 +21,10 @@ from alice.fields import from_plain, to_plain
 from alice.model import Alice, ModelConfig
 from alice.plugins.analysis import Analysis, check_class, checkpoints_of
 from alice.plugins.context import RunContext
-from alice.plugins.models import hooks_on
+from alice.plugins.context.models import hooks_on
+from alice.plugins.context.sample import SampleBatches
+from alice.plugins.context.store import FOLDER_VARIABLE
 from alice.plugins.runner import compute
-from alice.plugins.sample import SampleBatches
-from alice.plugins.store import FOLDER_VARIABLE
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_report, write_result
 from alice.reports.html import render_pages

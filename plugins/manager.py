@@ -38,6 +38,8 @@ BUILTIN = (
     "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.attention",
+    "alice.plugins.builtin.circuit",
+    "alice.plugins.builtin.evidence",
     "alice.plugins.builtin.generalization",
     "alice.plugins.builtin.scaling",
     "alice.plugins.builtin.key_recovery",
@@ -48,6 +50,8 @@ BUILTIN = (
     "alice.plugins.builtin.speed",
     "alice.plugins.builtin.relabelling",
     "alice.plugins.builtin.borg",
+    "alice.plugins.builtin.ablation",
+    "alice.plugins.builtin.patching",
 )
 
 

@@ -9,8 +9,8 @@ from alice.errors import AliceError
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis
 from alice.plugins.context import RunContext
+from alice.plugins.context.sample import Sample
 from alice.plugins.manager import Plugin
-from alice.plugins.sample import Sample
 from alice.reports import Report
 from alice.reports.archive import RESULT, read_report
 from alice.reports.html import REPORT

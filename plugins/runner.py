@@ -15,8 +15,8 @@ from alice.files import draft_folder
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, checkpoints_of
 from alice.plugins.context import RunContext
+from alice.plugins.context.models import no_new_global_hooks, remove_hooks
 from alice.plugins.manager import Plugin
-from alice.plugins.models import no_new_global_hooks, remove_hooks
 from alice.reports import Report, Result
 
 _BY_SIGNAL = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
@@ -96,7 +96,7 @@ def _as_one_line(analysis: Analysis) -> Iterator[None]:
 
 @contextmanager
 def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
-    """Remove hooks and gradients that an analysis leaves behind, restore eval mode, and raise if it changed weights.
+    """Remove hooks and gradients that an analysis leaves behind, reset mode and switches, and raise if it changed more.
 
     A changed model is loaded again for the next analysis; one that did not come from a checkpoint is refused there.
     """
@@ -111,10 +111,11 @@ def _guarded_models(analysis: Analysis, ctx: RunContext) -> Iterator[None]:
         for named in models:
             remove_hooks(named.model)
             named.model.zero_grad(set_to_none=True)
-            named.model.eval()
+            named.model.eval().reset_switches()
     if changed := [named.name for named in models if not named.is_unchanged()]:
         raise AliceError(
-            f"the analysis {analysis.name} changed the weights of {changed[0]}; it must change a copy.deepcopy instead"
+            f"the analysis {analysis.name} changed the weights or modules of {changed[0]}; "
+            "it must change a copy.deepcopy instead"
         )
 
 

@@ -49,7 +49,7 @@ def trained_context(trained_alice: Alice, tmp_path: Path, monkeypatch: pytest.Mo
     """A context over the trained model and eight long texts of English, with a temporary activation store."""
     from alice.plugins.conformance import trained_texts
     from alice.plugins.context import RunContext
-    from alice.plugins.store import FOLDER_VARIABLE
+    from alice.plugins.context.store import FOLDER_VARIABLE
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
     return RunContext.open(trained_alice, data=trained_texts(), split="all")
@@ -59,7 +59,7 @@ def trained_context(trained_alice: Alice, tmp_path: Path, monkeypatch: pytest.Mo
 def run_context(tiny_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     """A context over the tiny model and 24 texts of English words, with a temporary activation store."""
     from alice.plugins.conformance import tiny_context
-    from alice.plugins.store import FOLDER_VARIABLE
+    from alice.plugins.context.store import FOLDER_VARIABLE
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
     return tiny_context(tiny_alice, texts=24)

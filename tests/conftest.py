@@ -19,6 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 SLOWEST_FILES = (
     *("test_tutorial.py", "test_notebooks.py", "test_readme.py", "test_every_analysis.py", "test_resuming.py"),
     *("test_two_processes.py", "test_kills.py", "test_long_memory.py", "test_run.py", "test_determinism.py"),
+    *("test_onnx_file.py", "test_compiling.py"),
 )
 """Files that take longest. They come first, so that no worker is left with one of them when the others are done."""
 

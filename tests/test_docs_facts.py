@@ -11,8 +11,8 @@ from test_architecture import FILES as SOURCES
 from test_architecture import LINKED, ORDER, imports, name_of, room_of
 
 from alice.checkpoint import folder as checkpoint
-from alice.plugins import provenance, store
-from alice.plugins.context import RunContext
+from alice.plugins import provenance
+from alice.plugins.context import RunContext, store
 from alice.plugins.manager import build
 from alice.reports import Figure, Metric, Result, Table, archive, gallery, html, plotly_script
 from alice.text.cleaning import Reason

@@ -1,8 +1,9 @@
 """Causal measurements: what an answer is worth, what a part of the network is replaced by, and what that costs.
 
 `scores` reads a residual stream as log-probabilities of the right answer, and relates a run to a clean and a corrupted
-one. `parts` names the heads and feed-forward layers and replaces what they write. The counterfactual texts themselves
-are in `alice.text`; analyses that use all this are plugins.
+one. `parts` names the heads and feed-forward layers and replaces what they write. `patches` carries activations from
+one run of a pair into the other. The counterfactual texts themselves are in `alice.text`; analyses that use all this
+are plugins.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from alice.causal.parts import Replacements as Replacements
     from alice.causal.parts import mean_activations as mean_activations
     from alice.causal.parts import parts_of as parts_of
+    from alice.causal.patches import DIRECTIONS as DIRECTIONS
+    from alice.causal.patches import Into as Into
+    from alice.causal.patches import Patch as Patch
     from alice.causal.scores import Recovered as Recovered
     from alice.causal.scores import answer_scores as answer_scores
     from alice.causal.scores import recovered as recovered
@@ -32,6 +36,11 @@ else:
                 "Replacements",
                 "mean_activations",
                 "parts_of",
+            ),
+            "patches": (
+                "DIRECTIONS",
+                "Into",
+                "Patch",
             ),
             "scores": (
                 "Recovered",

@@ -1,4 +1,4 @@
-"""`alice-interp ckpt`: lists and shows checkpoints, exports a training, imports a file of the authors' code."""
+"""`alice-interp ckpt`: lists and shows checkpoints, exports models, imports a file of the authors' code."""
 
 import json
 import shlex
@@ -10,10 +10,21 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from alice.cli.options import FILE, FOLDER, LARGEST, AtLeast, NearestGroup, device_option, force_option
+from alice.cli.options import (
+    FILE,
+    FOLDER,
+    LARGEST,
+    PATH,
+    AtLeast,
+    NearestChoice,
+    NearestGroup,
+    device_option,
+    force_option,
+)
 from alice.cli.progress import track
+from alice.errors import AliceError
 from alice.files import regular_file
-from alice.outputs import check_folder
+from alice.outputs import check_file, check_folder
 from alice.text import QUOTES, open_corpus
 from alice.text.corpus import POSSIBLE_SOURCES, source_name
 
@@ -22,6 +33,9 @@ if TYPE_CHECKING:
 
     from alice.model import Alice, ModelConfig
     from alice.solving.known_text import Check
+
+ONNX_TEXTS = 200
+"""Texts on which the answers of an ONNX file are compared, unless the user says otherwise."""
 
 
 @click.group(cls=NearestGroup)
@@ -75,17 +89,61 @@ def show(name: str, as_json: bool) -> None:
 
 
 @ckpt.command(epilog=f"DATA is {POSSIBLE_SOURCES}.")
-@click.argument("training", type=FOLDER)
-@click.option("--out", required=True, type=FOLDER, help="Folder to write.")
-@click.option("--name", help="Name on the card.  [default: the name of --out]")
+@click.argument("source", type=FOLDER)
+@click.option("--out", required=True, type=PATH, help="Folder to write, or with --format onnx the file.")
+@click.option(
+    "--format",
+    "kind",
+    type=NearestChoice(("checkpoint", "onnx")),
+    default="checkpoint",
+    show_default=True,
+    help="A checkpoint that this program reads, or a file for any ONNX runtime.",
+)
+@click.option("--name", help="Name on the card of a checkpoint.  [default: the name of --out]")
 @click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on; its test split is used.")
-@click.option("--samples", type=AtLeast(1), help="Maximum number of texts.  [default: the whole test split]")
+@click.option(
+    "--samples",
+    type=AtLeast(1),
+    help=f"Maximum number of texts.  [default: the whole test split, or {ONNX_TEXTS} with --format onnx]",
+)
 @force_option
 @device_option
-def export(
-    training: Path, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
+def export(source: Path, kind: str, name: str | None, **options: Any) -> None:
+    """Write a model for use elsewhere.
+
+    A checkpoint is made from the TRAINING folder SOURCE, in half precision, with a card of measured error rates. For
+    ONNX, SOURCE is a bundled model, a folder or a hub id; the file has single precision, and its answers are compared
+    with the model's before it gets its name.
+    """
+    if kind == "checkpoint":
+        _export_checkpoint(source, name=name, **options)
+        return
+    if name is not None:
+        raise AliceError("--name is the name on a card, which an ONNX file does not have; leave it out")
+    _export_onnx(source, **options)
+
+
+def _export_onnx(source: Path, *, out: Path, data: str, samples: int | None, force: bool, device: str | None) -> None:
+    from alice.checkpoint import onnx_file, resolve
+    from alice.model import Alice
+    from alice.plugins.context import RunContext
+
+    onnx_file.require()
+    folder = resolve(source)
+    check_file(out, read=[folder], force=force)
+    model = Alice.from_pretrained(source, device=device)
+    ctx = RunContext.open(model, data=data, samples=samples or ONNX_TEXTS, tracker=track)
+    found = onnx_file.write(out, model, ctx.progress(ctx.batches, "Comparing answers"))
+    click.echo(
+        f"check: onnxruntime gives the model's answer for all {found.characters:,} characters of {found.texts} texts; "
+        f"scores differ by at most {found.largest:.1e}"
+    )
+    click.echo(f"done: {out}")
+
+
+def _export_checkpoint(
+    training: Path, *, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
 ) -> None:
-    """Write the model of a TRAINING folder in half precision, with a card of measured error rates."""
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
     from alice.cli.evaluate import measure

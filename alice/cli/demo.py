@@ -54,6 +54,7 @@ ANALYSES = (
     Small("letter-frequency", BOTH, {"samples": 200}),
     Small("attention", ("base",), {"samples": 60}),
     Small("attention", ("bijective",), {"samples": 60}),
+    Small("evidence", ("base",), {"samples": 2, "steps": 16}),
     Small("probe", ("base",), {"samples": 60}),
     Small("ngram", ("base",), {"samples": 60}),
     Small("relabelling", BOTH, {"samples": 15, "relabellings": 5}),

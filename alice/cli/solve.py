@@ -105,7 +105,7 @@ def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "
 def _training_texts(count: int) -> list[str]:
     """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
     from alice.plugins.context import RunContext
-    from alice.plugins.sample import open_samples
+    from alice.plugins.context.sample import open_samples
     from alice.text import ENGLISH
     from alice.text.cleaning import LONGEST
 

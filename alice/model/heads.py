@@ -5,6 +5,8 @@ c scores the plaintext symbols that cipher symbol c may stand for. Since all occ
 always decode to the same symbol.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
@@ -14,6 +16,7 @@ from torch.nn import functional as F  # noqa: N812
 from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
+from alice.model.layers import at_least_fp32
 from alice.text import PAD, Alphabet
 
 
@@ -34,29 +37,53 @@ class SymbolPool(nn.Module):
         return self.hook_out(means), counts
 
 
+def never(dtype: torch.dtype) -> float:
+    """Return the score of what cannot be an answer: finite, so that differences and KL of two runs are, too."""
+    return -3e4 if dtype == torch.float16 else -1e9
+
+
 def check_scores(scores: Tensor) -> Tensor:
-    """Return the scores of a head; raise if one is not finite, before masks and assignments hide it."""
-    if not scores.isfinite().all():
-        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
+    """Return the scores of a head; raise if one is not a number or lies beyond `never`, which would win over it.
+
+    A compiled or exported model skips the check, which reads values on the host.
+    """
+    if torch.compiler.is_compiling():
+        return scores
+    if not (scores.abs() < -never(scores.dtype)).all():
+        raise AliceError(
+            f"the model computes numbers that are not finite or beyond {-never(scores.dtype):.0e}; "
+            "its weights are too large or damaged"
+        )
     return scores
+
+
+def check_stream(stream: Tensor) -> None:
+    """Raise if a residual stream is not finite or so large that its mean square overflows, which a norm would hide."""
+    if torch.compiler.is_compiling():
+        return
+    size = torch.linalg.vector_norm(stream, dtype=torch.promote_types(stream.dtype, torch.float32))
+    if not size.isfinite():
+        raise AliceError("the model computes numbers that are not finite; its weights are too large or damaged")
 
 
 class LinearHead(nn.Module):
     """Each pooled vector through one linear layer; two symbols may decode to the same letter."""
 
+    padding: Tensor
+    """Which id is padding, (symbol,)."""
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.whole_vocab = config.whole_vocab
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
+        self.register_buffer("padding", torch.arange(config.d_vocab) == PAD, persistent=False)
 
     def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
         """Return logits (batch, symbol, symbol); counts and soft are not used here."""
         logits: Tensor = self.unembed(pooled)
         if not self.training:  # the loss is checked there
             check_scores(logits)
-        if not self.whole_vocab:
-            logits[..., PAD] = -torch.inf  # padding is not an answer
-        return logits
+        return logits if self.whole_vocab else logits.masked_fill(self.padding, never(logits.dtype))
 
 
 def log_sinkhorn(scores: Tensor, iterations: int) -> Tensor:
@@ -74,10 +101,20 @@ def gumbel_noise(scores: Tensor) -> Tensor:
 
 def assign(scores: Tensor) -> Tensor:
     """Return the best assignment of columns to rows, (batch, n, n) -> (batch, n) column numbers."""
+    return _assign(scores)
+
+
+@torch.library.custom_op("alice::assign", mutates_args=())  # opaque to the compiler, which cannot trace scipy
+def _assign(scores: Tensor) -> Tensor:
     table = scores.detach().double().cpu().numpy()
     table = np.nan_to_num(table, nan=0.0, posinf=1e9, neginf=-1e9)  # the solver needs finite numbers
     columns = np.stack([linear_sum_assignment(matrix, maximize=True)[1] for matrix in table])
     return torch.from_numpy(columns).to(scores.device)
+
+
+@_assign.register_fake
+def _(scores: Tensor) -> Tensor:
+    return scores.new_empty(scores.shape[:-1], dtype=torch.int64)
 
 
 class BijectiveHead(nn.Module):
@@ -88,18 +125,25 @@ class BijectiveHead(nn.Module):
     """
 
     letter_ids: Tensor
-    """The ids that change places: the letters, or with `whole_vocab` every id."""
+    """The ids that change places, (26,): the letters, or with `whole_vocab` every id."""
+    place: Tensor
+    """The place of each id among `letter_ids`, (symbol,); 0 for those that stay."""
+    moves: Tensor
+    """Which pairs of ids are pairs of letters, (symbol, symbol)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        self.assign = assign
+        self.assign: Callable[[Tensor], Tensor] = assign
         """Returns the best assignment for scores, (batch, n, n) -> (batch, n); `speed` replaces it to time it."""
         self.query = nn.Parameter(torch.empty(config.d_vocab, config.d_model))
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
         letters = torch.from_numpy(Alphabet(config.symbols).letter_ids)
         moved = torch.arange(config.d_vocab) if config.whole_vocab else letters
         self.register_buffer("letter_ids", moved, persistent=False)
+        place = torch.full((config.d_vocab,), -1).scatter(0, moved, torch.arange(len(moved)))
+        self.register_buffer("place", place.clamp(min=0), persistent=False)
+        self.register_buffer("moves", (place >= 0)[:, None] & (place >= 0), persistent=False)
         self.hook_pattern = Hook()  # (batch, head, symbol, symbol)
         self.hook_log_perm = Hook()  # (batch, 26, 26): log of the doubly stochastic matrix, cipher by plain letter
         self.hook_perm = Hook()  # (batch, 26, 26): the permutation, zeros and ones
@@ -109,14 +153,14 @@ class BijectiveHead(nn.Module):
         rows = self._gather(pooled, counts)
         if self.config.cross_skip:
             rows = rows + pooled
-        scores = self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids].float()  # (batch, 26, 26)
+        scores = at_least_fp32(self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids])  # (batch, 26, 26)
         if not self.training:  # the loss is checked there
             check_scores(scores)
         if soft or self.hook_log_perm.active:
             # Normalising rows and columns does not change the best assignment, so a hook here affects both answers.
             scores = self.hook_log_perm(self._relax(scores))
         if soft:
-            return self._whole(scores, identity=0.0, elsewhere=-torch.inf)
+            return self._whole(scores, identity=0.0, elsewhere=never(scores.dtype))
         perm = F.one_hot(self.assign(scores), len(self.letter_ids)).to(scores.dtype)
         return self._whole(self.hook_perm(perm), identity=1.0, elsewhere=0.0)
 
@@ -140,8 +184,6 @@ class BijectiveHead(nn.Module):
 
     def _whole(self, letters: Tensor, *, identity: float, elsewhere: float) -> Tensor:
         """Embed the letters' table in one over all symbols, in which every other symbol maps to itself."""
-        n = self.config.d_vocab
-        table = letters.new_full((n, n), elsewhere).fill_diagonal_(identity).repeat(len(letters), 1, 1)
-        rows, columns = self.letter_ids[:, None], self.letter_ids[None, :]
-        table[:, rows, columns] = letters
-        return table
+        same = torch.eye(self.config.d_vocab, dtype=torch.bool, device=letters.device)
+        others = torch.where(same, identity, elsewhere).to(letters.dtype)
+        return torch.where(self.moves, letters[:, self.place][:, :, self.place], others)

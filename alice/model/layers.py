@@ -3,12 +3,20 @@
 Unused hooks cost nothing: attention scores and per-head results are computed only if their hook point has a hook.
 """
 
+from collections.abc import Callable
+from typing import Any, Self, cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812  (the usual name)
 
 from alice.model.config import ModelConfig
-from alice.model.hooks import Hook
+from alice.model.hooks import MLP_INPUT, SPLIT_INPUT, Hook, SwitchedHook
+
+
+def at_least_fp32(x: Tensor) -> Tensor:
+    """Return x as fp32 if its type is narrower."""
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
 class RMSNorm(nn.Module):
@@ -22,13 +30,13 @@ class RMSNorm(nn.Module):
         self.hook_normalized = Hook()  # (batch, pos, d_model), before the learned scale
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise in fp32 whatever the input type, (..., d_model) -> (..., d_model)."""
-        if x.dtype != torch.float32:
-            return self(x.float()).to(x.dtype)
+        """Normalise in fp32 or better, whatever the input type, (..., d_model) -> (..., d_model)."""
+        wide = at_least_fp32(x)
+        w = self.w.to(wide.dtype)
         if not (self.hook_scale.active or self.hook_normalized.active):
-            return F.rms_norm(x, self.shape, self.w, self.eps)
-        scale = self.hook_scale((x.square().mean(-1, keepdim=True) + self.eps).sqrt())
-        return self.hook_normalized(x / scale) * self.w
+            return F.rms_norm(wide, self.shape, w, self.eps).to(x.dtype)
+        scale = self.hook_scale((wide.square().mean(-1, keepdim=True) + self.eps).sqrt())
+        return (self.hook_normalized(wide / scale) * w).to(x.dtype)
 
 
 def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
@@ -40,22 +48,21 @@ def rotary_table(d_head: int, n_ctx: int, theta: float) -> Tensor:
 
 def rotate(x: Tensor, table: Tensor) -> Tensor:
     """Rotate adjacent pairs of the last axis by the angle of their position; x is (batch, pos, ..., head, d_head)."""
-    if x.dtype != torch.float32:
-        return rotate(x.float(), table).to(x.dtype)
-    pairs = x.unflatten(-1, (-1, 2))
-    turns = table[: x.shape[1]].unsqueeze(-3)  # (pos, ..., 1, d_head / 2, 2)
+    pairs = at_least_fp32(x).unflatten(-1, (-1, 2))
+    turns = table[: x.shape[1]].unsqueeze(-3).to(pairs.dtype)  # (pos, ..., 1, d_head / 2, 2)
     if torch.compiler.is_compiling():  # the compiler fuses real arithmetic and has no complex kernels
         (real, imag), (cos, sin) = pairs.unbind(-1), turns.unbind(-1)
         turned = torch.stack([real * cos - imag * sin, real * sin + imag * cos], dim=-1)
     else:  # a complex product is four times as fast as the same in real arithmetic
         turned = torch.view_as_real(torch.view_as_complex(pairs) * torch.view_as_complex(turns))
-    return turned.flatten(-2)
+    return turned.flatten(-2).to(x.dtype)
 
 
 class Attention(nn.Module):
     """Full self-attention with rotary positions and one matmul for queries, keys and values."""
 
     rotary: Tensor
+    """Cosines and sines in fp32, whatever the type of the weights: rounded angles would misplace far positions."""
 
     def __init__(self, config: ModelConfig, n_heads: int) -> None:
         super().__init__()
@@ -74,21 +81,57 @@ class Attention(nn.Module):
         self.hook_pattern = Hook()  # (batch, head, query, key)
         self.hook_z = Hook()
         self.hook_result = Hook()  # (batch, pos, head, d_model)
+        self.hook_q_input = SwitchedHook(SPLIT_INPUT)  # (batch, pos, head, d_model), likewise k and v
+        self.hook_k_input = SwitchedHook(SPLIT_INPUT)
+        self.hook_v_input = SwitchedHook(SPLIT_INPUT)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """Attend, (batch, pos, d_model) -> the same; mask is (batch, pos), true where there is text."""
+    def forward(self, x: Tensor, mask: Tensor | None, norm: RMSNorm | None = None) -> Tensor:
+        """Attend, (batch, pos, d_model) -> the same.
+
+        Args:
+            x: the normalised stream.
+            mask: (batch, pos), true where there is text.
+            norm: if given, x is not normalised yet, and every head gets copies of its own for queries, keys and values.
+
+        """
+        if norm is not None:
+            return self._attend(*self._split_inputs(x, norm), mask)
         parts = self.qkv(x).unflatten(-1, (3, self.n_heads, self.d_head))
         q, k, v = parts.unbind(2)
         if self.hook_q.active or self.hook_k.active:
             q, k = rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary)
         else:  # both at once
             q, k = rotate(parts[:, :, :2], self.rotary[:, None]).unbind(2)
-        v = self.hook_v(v)
-        q, k = self.hook_rot_q(q), self.hook_rot_k(k)
+        return self._attend(q, k, v, mask)
+
+    def _split_inputs(self, resid: Tensor, norm: RMSNorm) -> tuple[Tensor, Tensor, Tensor]:
+        """Return rotated queries and keys, and values, each from a copy of the stream for each head.
+
+        The copies are normalised one by one, so the hooks of the norm run three times and have an axis for the heads.
+        """
+        copies = resid.unsqueeze(2).expand(-1, -1, self.n_heads, -1).contiguous()
+        hooks = (self.hook_q_input, self.hook_k_input, self.hook_v_input)
+        q, k, v = (
+            torch.einsum("bphm,hmd->bphd", norm(hook(copies.clone())), self._split(index))
+            for index, hook in enumerate(hooks)
+        )
+        return rotate(self.hook_q(q), self.rotary), rotate(self.hook_k(k), self.rotary), v
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend with rotated queries and keys, all (batch, pos, head, d_head) -> (batch, pos, d_model)."""
+        q, k, v = self.hook_rot_q(q), self.hook_rot_k(k), self.hook_v(v)
         z = self.hook_z(self._mix(q, k, v, mask))
         if self.hook_result.active:
             return self.hook_result(torch.einsum("bphd,hdm->bphm", z, self.W_O)).sum(2)
         return self.out(z.flatten(2))
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or convert the parameters; the rotary table moves with them but stays in fp32."""
+        table = self.rotary
+        cast(Any, super())._apply(fn, recurse)  # not annotated in torch
+        if self.rotary.dtype != table.dtype:
+            self.rotary = table.to(self.rotary.device)
+        return self
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """Mix the values, all (batch, pos, head, d_head); fused unless scores or pattern have a hook."""
@@ -174,17 +217,21 @@ class Block(nn.Module):
         self.mlp = MLP(config)
         self.dropout = nn.Dropout(config.dropout)
         self.stochastic_depth = stochastic_depth
-        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the four below
+        self.hook_resid_pre = Hook()  # (batch, pos, d_model), likewise the five below
         self.hook_attn_out = Hook()
         self.hook_resid_mid = Hook()
         self.hook_mlp_out = Hook()
         self.hook_resid_post = Hook()
+        self.hook_mlp_in = SwitchedHook(MLP_INPUT)
 
     def forward(self, resid: Tensor, mask: Tensor | None) -> Tensor:
         """Add the outputs of attention and feed-forward to the stream, (batch, pos, d_model) -> the same."""
         resid = self.hook_resid_pre(resid)
-        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(self.attn(self.ln1(resid), mask))))
-        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(resid)))))
+        split = self.attn.hook_q_input.on
+        attended = self.attn(resid, mask, self.ln1) if split else self.attn(self.ln1(resid), mask)
+        resid = self.hook_resid_mid(resid + self.hook_attn_out(self._drop(attended)))
+        mlp_in = self.hook_mlp_in(resid) if self.hook_mlp_in.on else resid
+        return self.hook_resid_post(resid + self.hook_mlp_out(self._drop(self.mlp(self.ln2(mlp_in)))))
 
     def _drop(self, branch: Tensor) -> Tensor:
         """Apply dropout and stochastic depth in training; the identity otherwise."""

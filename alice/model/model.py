@@ -1,35 +1,38 @@
 """Alice: embedding, blocks, and a `decode` that the forward pass and every lens share."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
-from transformer_lens import ActivationCache, HookedRootModule
 
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.device import choose_device
-from alice.model.heads import BijectiveHead, LinearHead, SymbolPool, check_scores
-from alice.model.hooks import Hook, cache_hooks_as_attributes
+from alice.model.heads import BijectiveHead, LinearHead, SymbolPool, check_stream
+from alice.model.hooks import Hook, HookedModel, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
-from alice.model.layers import Block, RMSNorm
+from alice.model.layers import Block, RMSNorm, at_least_fp32
 from alice.model.lens import LensSurface
+from alice.model.tokens import Tokens
 from alice.text import PAD, Alphabet
 
-HookName = str | Callable[[str], bool]
-Hooks = Sequence[tuple[HookName, Callable[..., Any]]]
+ReturnType = Literal["logits", "loss", "both"] | None
+Texts = Tensor | str | Sequence[str]
+"""Ids, (batch, pos), or a text or several that the model's alphabet encodes."""
 
 
-class Alice(LensSurface, HookedRootModule):
+class Alice(LensSurface, Tokens, HookedModel):
     """An encoder that reads a ciphertext and predicts, for each of its symbols, the plaintext symbol."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.soft_answers: bool | None = None
+        """Whether `soft` is on where a call does not say it; None for soft in training and hard otherwise."""
         self.alphabet = Alphabet(config.symbols)
         if config.variant == "dynamic":
             self.hypernet = HyperNetwork(config)
@@ -100,24 +103,69 @@ class Alice(LensSurface, HookedRootModule):
         else:
             self.head.query.copy_(self.embed.weight / self.embed.weight.square().mean(-1, keepdim=True).sqrt())
 
-    def forward(self, ids: Tensor, *, soft: bool | None = None) -> Tensor:
+    def forward(
+        self,
+        ids: Texts,
+        return_type: ReturnType = "logits",
+        *,
+        plain: Texts | None = None,
+        loss_per_token: bool = False,
+        soft: bool | None = None,
+        tokens: Tensor | None = None,
+        start_at_layer: int | None = None,
+        stop_at_layer: int | None = None,
+    ) -> Any:
         """Decode ciphertexts, (batch, pos) -> scores of plaintext symbols (batch, pos, symbol).
 
         Args:
-            ids: cipher symbols, padded with 0 on the right or anywhere else.
-            soft: see `decode`.
+            ids: cipher symbols, padded with 0 on the right or anywhere else; a text or several; or with
+                `start_at_layer` the residual stream that enters that block, (batch, pos, d_model).
+            return_type: the scores, the loss, both as a pair, or None for neither (the hooks before the head run).
+            plain: the plaintexts, for a loss.
+            loss_per_token: whether a loss is that of each position, (batch, pos), instead of the mean over them.
+            soft: see `decode_symbols`.
+            tokens: with `start_at_layer`, the cipher symbols that the stream belongs to, (batch, pos).
+            start_at_layer: first block to run; negative numbers count from the end.
+            stop_at_layer: block to stop before; the result is then the residual stream that enters it.
 
         """
-        return self.decode(self.resid(ids), ids, soft=soft)
+        start, stop = self._span(start_at_layer, stop_at_layer)
+        self._check_request(return_type, plain, stop_at_layer)
+        if start_at_layer is None:
+            cipher, stream = self._ids(ids), None
+        else:
+            cipher, stream = self._stream(ids, tokens)
+        resid = self.resid(cipher, stream=stream, start=start, stop=stop)
+        if stop_at_layer is not None:
+            return resid
+        if return_type is None:
+            self.pool(self.ln_final(resid), cipher)
+            return None
+        scores = None if return_type == "loss" else self.decode(resid, cipher, soft=soft)
+        if plain is None:
+            return scores
+        loss = self.loss(resid, cipher, self._ids(plain), per_token=loss_per_token)
+        return loss if scores is None else (scores, loss)
 
-    def resid(self, ids: Tensor) -> Tensor:
-        """Return the residual stream after the last block, (batch, pos) -> (batch, pos, d_model)."""
+    def resid(self, ids: Tensor, *, stream: Tensor | None = None, start: int = 0, stop: int | None = None) -> Tensor:
+        """Return the residual stream after the last block, (batch, pos) -> (batch, pos, d_model).
+
+        Args:
+            ids: cipher symbols.
+            stream: the residual stream that enters block `start`; None for the embedding.
+            start: first block to run.
+            stop: block to stop before; None to run them all.
+
+        """
         mask = self._mask(ids)
-        x = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
-        x = self.hook_embed(x)
-        for block in self.blocks:
-            x = block(x, mask)
-        return x
+        if stream is None:
+            stream = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
+            stream = self.hook_embed(stream)
+        for block in islice(self.blocks, start, stop):
+            stream = block(stream, mask)
+        if not self.training:  # the loss is checked there
+            check_stream(stream)
+        return stream
 
     def decode(self, resid: Tensor, ids: Tensor, *, soft: bool | None = None) -> Tensor:
         """Read a residual stream of any layer as text, (batch, pos, d_model) -> scores (batch, pos, symbol)."""
@@ -131,27 +179,79 @@ class Alice(LensSurface, HookedRootModule):
             resid: residual stream of any layer, (batch, pos, d_model).
             ids: the cipher symbols it belongs to, (batch, pos).
             soft: for the bijective head, whether to return the logs of the relaxed permutation, which can be
-                differentiated, or the permutation itself as zeros and ones. Soft in training, hard otherwise.
+                differentiated, or the permutation itself as zeros and ones. None follows `soft_answers`, and where
+                that is None, too, the answer is soft in training and hard otherwise.
                 The linear head returns logits either way.
 
         """
-        if not self.training:  # a norm whose mean square overflows divides by infinity and hides it
-            check_scores(torch.linalg.vector_norm(resid, dtype=torch.float32))
+        if soft is None:
+            soft = self.training if self.soft_answers is None else self.soft_answers
         pooled, counts = self.pool(self.ln_final(resid), ids)
-        table: Tensor = self.head(pooled, counts, soft=self.training if soft is None else soft)
+        table: Tensor = self.head(pooled, counts, soft=soft)
         return table
 
+    @contextmanager
+    def soft(self, soft: bool = True) -> Iterator[Self]:
+        """Set `soft_answers` within a `with` block, also for tools that call the model without arguments."""
+        before, self.soft_answers = self.soft_answers, soft
+        try:
+            yield self
+        finally:
+            self.soft_answers = before
+
+    def reset_switches(self) -> None:
+        """Set `soft_answers` and the switches of hooks as in a new model."""
+        self.soft_answers = None
+        self.set_use_split_qkv_input(False)
+        self.set_use_hook_mlp_in(False)
+
     def log_probabilities(self, resid: Tensor, ids: Tensor) -> Tensor:
-        """Return the log-probability of each answer, (batch, symbol, symbol) in fp32; the loss is computed from it.
+        """Return the log-probability of each answer, (batch, symbol, symbol), in fp32 or better, for the loss.
 
         For the bijective head it is the log of the relaxed permutation; rows sum to one only approximately, since
         Sinkhorn's last step normalises columns.
         """
-        table = self.decode_symbols(resid, ids, soft=True).float()
+        table = at_least_fp32(self.decode_symbols(resid, ids, soft=True))
         return table if self.config.variant == "bijective" else table.log_softmax(-1)
+
+    def loss(self, resid: Tensor, ids: Tensor, plain: Tensor, *, per_token: bool = False) -> Tensor:
+        """Return the mean negative log-likelihood of the plaintext over all characters, or (batch, pos) if per token.
+
+        Args:
+            resid: residual stream of any layer, (batch, pos, d_model).
+            ids: the cipher symbols it belongs to, (batch, pos).
+            plain: the plaintext, (batch, pos).
+            per_token: whether to return the loss of each position, 0 at padding.
+
+        """
+        if plain.shape != ids.shape:
+            raise AliceError(f"the plaintext has shape {tuple(plain.shape)}, the ciphertext {tuple(ids.shape)}")
+        self._mask(plain)  # checks its ids
+        table = self.log_probabilities(resid, ids)
+        rows = table.gather(1, ids.unsqueeze(-1).expand(-1, -1, table.shape[-1]))  # (batch, pos, symbol)
+        is_text = ids != PAD
+        losses = -rows.gather(2, plain.unsqueeze(-1)).squeeze(-1) * is_text
+        return losses if per_token else losses.sum() / is_text.sum()
+
+    def _ids(self, texts: Texts) -> Tensor:
+        return texts if isinstance(texts, Tensor) else self.to_tokens(texts)
+
+    def _check_request(self, return_type: ReturnType, plain: Texts | None, stop: int | None) -> None:
+        """Raise if the model cannot return what is asked for."""
+        if return_type not in ("logits", "loss", "both", None):
+            raise AliceError(f"return_type={return_type!r} is unknown; give 'logits', 'loss', 'both' or None")
+        loss = return_type in ("loss", "both")
+        if loss and plain is None:
+            raise AliceError(f"return_type={return_type!r} compares with the plaintext; give it as plain=")
+        if loss and stop is not None:
+            raise AliceError("there is no loss where stop_at_layer stops before the head; leave one of them out")
+        if not loss and plain is not None:
+            raise AliceError("plain= is for a loss; give return_type='loss' or 'both', too")
 
     def _mask(self, ids: Tensor) -> Tensor | None:
         """Return where there is text, (batch, pos), or None if there is no padding; raise if the ids cannot be read."""
+        if torch.compiler.is_compiling():  # values cannot be read on the host, so nothing can be checked
+            return ids != PAD
         if ids.ndim != 2 or ids.shape[1] == 0 or ids.is_floating_point():
             raise AliceError(
                 f"ids of shape {tuple(ids.shape)} and type {ids.dtype} are not a batch; give integers, (batch, pos)"
@@ -172,33 +272,25 @@ class Alice(LensSurface, HookedRootModule):
             raise AliceError("a text in the batch is empty (all padding); leave it out")
         return mask
 
-    def match_hooks(self, *patterns: str) -> list[str]:
-        """Return the hook names that match any of the patterns (`blocks.*.hook_resid_post`), in model order."""
-        for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in self.hook_dict):
-                raise AliceError(f"the model has no hook {pattern!r}{nearest(pattern, self.hook_dict)}")
-        return [name for name in self.hook_dict if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    def _span(self, start: int | None, stop: int | None) -> tuple[int, int | None]:
+        """Return the first block to run and the one to stop before, both from 0; raise if there are none such."""
+        n_layers = self.config.n_layers
+        found = {}
+        for name, layer in (("start_at_layer", start), ("stop_at_layer", stop)):
+            if layer is not None and not -n_layers <= layer <= n_layers:
+                raise AliceError(f"{name}={layer} is not a layer of this model; give {-n_layers} to {n_layers}")
+            found[name] = layer + n_layers if layer is not None and layer < 0 else layer
+        first, last = found["start_at_layer"] or 0, found["stop_at_layer"]
+        if last is not None and first > last:
+            raise AliceError(f"start_at_layer={start} is after stop_at_layer={stop}; swap them")
+        return first, last
 
-    @contextmanager
-    def hooks(self, fwd_hooks: Hooks = (), bwd_hooks: Hooks = (), *args: Any, **kwargs: Any) -> Iterator["Alice"]:
-        """Attach hooks within a `with` block; a misspelt name is an error that suggests the nearest."""
-        self.match_hooks(*(name for name, _ in [*fwd_hooks, *bwd_hooks] if isinstance(name, str)))
-        with super().hooks(list(fwd_hooks), list(bwd_hooks), *args, **kwargs):
-            yield self
-
-    def add_hook(self, name: HookName, *args: Any, **kwargs: Any) -> None:
-        """Attach a hook until `reset_hooks`; a misspelt name is an error that suggests the nearest."""
-        if isinstance(name, str):
-            self.match_hooks(name)
-        super().add_hook(name, *args, **kwargs)
-
-    def run_with_cache(
-        self, *args: Any, names_filter: Any = None, remove_batch_dim: bool = False, **kwargs: Any
-    ) -> tuple[Tensor, ActivationCache]:
-        """Run the model and return its output and the activations of the given hooks, by default of all."""
-        if isinstance(names_filter, str | list | tuple):
-            names_filter = self.match_hooks(*([names_filter] if isinstance(names_filter, str) else names_filter))
-        output, cache = super().run_with_cache(
-            *args, names_filter=names_filter, remove_batch_dim=remove_batch_dim, **kwargs
-        )
-        return output, ActivationCache(cache, self, has_batch_dim=not remove_batch_dim)
+    def _stream(self, resid: Tensor | str | Sequence[str], tokens: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the cipher symbols and the residual stream that `start_at_layer` continues from."""
+        if tokens is None:
+            raise AliceError("start_at_layer continues a residual stream; give its cipher symbols as tokens=")
+        width = self.config.d_model
+        if not isinstance(resid, Tensor) or resid.shape != (*tokens.shape, width):
+            shape = tuple(resid.shape) if isinstance(resid, Tensor) else type(resid).__name__
+            raise AliceError(f"start_at_layer needs a residual stream of shape {(*tokens.shape, width)}, not {shape}")
+        return tokens, resid

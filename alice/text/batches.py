@@ -53,6 +53,10 @@ class Batch:
         """Return the batch on another device."""
         return self._with(lambda value: value.to(device))
 
+    def chosen(self, rows: Tensor) -> Self:
+        """Return some rows, by number or as a mask, (batch,)."""
+        return self._with(lambda value: value[rows])
+
     def share(self, rank: int, world: int) -> Self:
         """Return the rows that process `rank` of `world` computes: every world-th, so that shares are similar."""
         return self._with(lambda value: value[rank::world])

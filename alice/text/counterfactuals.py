@@ -60,6 +60,25 @@ class Pair:
         """Where the two ciphertexts differ, (batch, pos)."""
         return self.clean.cipher_ids != self.corrupted.cipher_ids
 
+    @property
+    def by_symbol(self) -> bool:
+        """Whether the two runs are compared symbol by symbol, as after relabelling, and not position by position."""
+        return torch.equal(self.reader, self.corrupted.cipher_ids)
+
+    def kept(self) -> "Pair":
+        """Return the pair without the texts that have no counterfactual."""
+        return self.chosen(self.usable)
+
+    def chosen(self, rows: Tensor) -> "Pair":
+        """Return some of the texts, by number or as a mask, (batch,)."""
+        return Pair(
+            self.clean.chosen(rows),
+            self.corrupted.chosen(rows),
+            self.scored[rows],
+            self.reader[rows],
+            self.usable[rows],
+        )
+
     def to(self, device: torch.device | str) -> "Pair":
         """Return the pair on another device."""
         return replace(self, **{name: value.to(device) for name, value in vars(self).items()})

@@ -41,12 +41,14 @@ class Counters:
     loss_tokens: int = 0
     """Characters since the last line of the log."""
 
-    def __post_init__(self) -> None:
+    def check(self) -> Self:
+        """Return the counters; raise if one that was read from a file is impossible."""
         for field in fields(self):
             value, wanted = getattr(self, field.name), (int, float) if isinstance(field.default, float) else int
             largest = LARGEST_NUMBER if field.name == "flops" else LARGEST_COUNT
             if isinstance(value, bool) or not isinstance(value, wanted) or not 0 <= value <= largest:
                 raise ValueError(f"{field.name} is {value!r:.60}")
+        return self
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def _opened(folder: Path) -> Iterator[Any]:
 
 
 def _counters(file: Any) -> Counters:
-    return Counters(**parse_json(file.metadata()["counters"]))
+    return Counters(**parse_json(file.metadata()["counters"])).check()
 
 
 def rng_tensors(device: torch.device) -> dict[str, Tensor]:

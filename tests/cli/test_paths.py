@@ -14,7 +14,7 @@ from workbench import save_checkpoint, save_texts, write_plugin
 from alice.cli import main
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.plugins.store import stores_folder
+from alice.plugins.context.store import stores_folder
 from alice.reports import Report, Result
 from alice.training.presets import model_config
 

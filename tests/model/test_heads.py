@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import tiny
 
+from alice.errors import AliceError
 from alice.model.heads import assign, log_sinkhorn
 from alice.text.alphabet import ENGLISH, LETTERS
 
@@ -113,3 +114,13 @@ def test_gumbel_noise_is_drawn_in_training_only(bijective):
     bijective.train()
     noisy = [bijective(ids, soft=True) for _ in range(2)]
     assert not torch.equal(*noisy)
+
+
+@pytest.mark.parametrize("variant", ["base", "bijective"])
+@pytest.mark.parametrize("size", [1e10, float("inf"), float("nan")])
+def test_scores_that_would_lose_against_an_impossible_answer_are_an_error(variant, size):
+    model = tiny(variant)
+    with torch.no_grad():
+        model.head.unembed.weight.fill_(size)
+    with pytest.raises(AliceError, match="not finite or beyond 1e\\+09"):
+        model("TOO LARGE")

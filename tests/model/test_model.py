@@ -207,3 +207,93 @@ def test_a_hook_on_the_relaxed_permutation_affects_the_hard_answer(bijective, id
     assert not torch.equal(turned, bijective(ids))
     same = bijective.run_with_hooks(ids, fwd_hooks=[("head.hook_log_perm", lambda value, hook: value)])
     assert torch.equal(same, bijective(ids))
+
+
+def test_differences_and_kl_of_two_runs_are_finite(model, ids):
+    with torch.no_grad(), model.soft():
+        first, second = model(ids).log_softmax(-1), model(ids.flip(0)).log_softmax(-1)
+    assert (first - second).isfinite().all()
+    assert torch.nn.functional.kl_div(first, second, log_target=True, reduction="none").isfinite().all()
+
+
+def test_padding_is_never_an_answer(model, ids):
+    with torch.no_grad():
+        tables = [model.decode_symbols(model.resid(ids), ids, soft=soft)[:, 1:] for soft in (True, False)]
+    assert all((table[..., 0] < table.amax(-1)).all() for table in tables)
+    assert all((table.argmax(-1) != 0).all() for table in tables)
+
+
+@pytest.mark.parametrize("call", ["forward", "decode", "decode_symbols", "run_with_cache", "run_with_hooks"])
+def test_the_soft_switch_is_respected_everywhere(bijective, ids, call):
+    stream = bijective.resid(ids)
+    calls = {
+        "forward": lambda **options: bijective(ids, **options),
+        "decode": lambda **options: bijective.decode(stream, ids, **options),
+        "decode_symbols": lambda **options: bijective.decode_symbols(stream, ids, **options),
+        "run_with_cache": lambda **options: bijective.run_with_cache(ids, **options)[0],
+        "run_with_hooks": lambda **options: bijective.run_with_hooks(ids, fwd_hooks=[], **options),
+    }
+    run = calls[call]
+    hard, soft = run(soft=False), run(soft=True)
+    assert not torch.equal(hard, soft)
+    assert torch.equal(run(), hard)
+    with bijective.soft():
+        assert torch.equal(run(), soft)
+        assert torch.equal(run(soft=False), hard)  # an argument comes first
+        with bijective.soft(False):
+            assert torch.equal(run(), hard)
+        assert torch.equal(run(), soft)
+    assert torch.equal(run(), hard)
+    bijective.soft_answers = True
+    assert torch.equal(run(), soft)
+
+
+def test_the_soft_switch_comes_before_the_training_mode(bijective, ids):
+    bijective.train()
+    bijective.soft_answers = False
+    assert set(bijective(ids).unique().tolist()) == {0.0, 1.0}
+    bijective.soft_answers = None
+    assert (bijective(ids) < 0).any()
+
+
+def test_the_soft_switch_is_restored_if_the_block_fails(bijective):
+    with pytest.raises(RuntimeError, match="in the middle"), bijective.soft():
+        raise RuntimeError("in the middle")
+    assert bijective.soft_answers is None
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2, -1, -2])
+def test_stopping_before_a_block_and_starting_there_is_the_whole_pass(model, ids, layer):
+    with torch.no_grad(), model.soft():
+        whole, cache = model.run_with_cache(ids, names_filter="blocks.*.hook_resid_p*")
+        stream = model(ids, stop_at_layer=layer)
+        names = [f"blocks.{number}.hook_resid_pre" for number in range(2)] + ["blocks.1.hook_resid_post"]
+        assert torch.equal(stream, cache[names[layer + 2 if layer < 0 else layer]])
+        assert torch.allclose(model(stream, tokens=ids, start_at_layer=layer), whole, atol=1e-5)
+
+
+def test_only_the_blocks_between_start_and_stop_run(base, ids):
+    stream = base(ids, stop_at_layer=1)
+    after, cache = base.run_with_cache(stream, tokens=ids, start_at_layer=1, stop_at_layer=2)
+    assert {name.split(".")[1] for name in cache} == {"1"}
+    assert torch.allclose(after, base.resid(ids), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"stop_at_layer": 3}, "stop_at_layer=3 is not a layer of this model; give -2 to 2"),
+        ({"start_at_layer": -3}, "start_at_layer=-3 is not a layer"),
+        ({"start_at_layer": 0}, "give its cipher symbols as tokens="),
+        ({"start_at_layer": 0, "tokens": torch.ones(2, 32, dtype=torch.int64)}, r"shape \(2, 32, 16\), not \(2, 32\)"),
+        ({"start_at_layer": -1, "stop_at_layer": 0}, "start_at_layer=-1 is after stop_at_layer=0"),
+    ],
+)
+def test_layers_that_do_not_fit_are_one_sentence(base, ids, options, complaint):
+    with pytest.raises(AliceError, match=complaint):
+        base(ids, **options)
+
+
+def test_a_text_is_encoded(base):
+    assert torch.equal(base("A SHORT ONE"), base(base.to_tokens("A SHORT ONE")))
+    assert torch.equal(base(["A SHORT ONE", "B"]), base(base.to_tokens(["A SHORT ONE", "B"])))

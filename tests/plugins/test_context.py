@@ -188,7 +188,7 @@ def test_a_misspelt_corpus_is_answered_with_the_nearest_of_plugins_and_built_ins
 
 def test_an_unfinished_corpus_is_closed_before_the_program_ends():
     program = (
-        "from alice.text.alphabet import ENGLISH; from alice.plugins.sample import open_pool\n"
+        "from alice.text.alphabet import ENGLISH; from alice.plugins.context.sample import open_pool\n"
         "pool = open_pool('quotes', alphabet=ENGLISH, longest=300, split='test', corpora={}); print(len(pool.first(3)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -18,8 +18,8 @@ from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins import Metric, Result, RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.context.models import NamedModel, hooks_on
 from alice.plugins.manager import Plugin
-from alice.plugins.models import NamedModel, hooks_on
 from alice.plugins.runner import AnalysisFailedError, analyse, compute, run_analysis
 from alice.reports.archive import VOLATILE, read_report
 from alice.text.alphabet import LETTERS
@@ -208,6 +208,7 @@ CARELESS = {
     "keywords": lambda model: model.register_forward_hook(lambda *values: values[-1] * 0, with_kwargs=True),
     "backward": lambda model: model.ln_final.register_full_backward_hook(lambda *values: None),
     "everywhere": lambda model: torch.nn.modules.module.register_module_forward_hook(zero),
+    "split": lambda model: model.set_use_split_qkv_input(True),
     "replaced": lambda model: setattr(model.blocks[0], "forward", lambda x, mask: x * 0),
 }
 
@@ -226,8 +227,15 @@ def test_the_next_analysis_finds_the_model_without_hooks_and_in_eval_mode(ctx, c
     else:
         compute(acting(careless), ctx)
     assert not ctx.model.training
+    assert not ctx.model.cfg.use_split_qkv_input
     assert hooks_on(ctx.model) == []
     assert torch.equal(ctx.model(ctx.batches[0].cipher_ids), before)
+
+
+def test_the_next_analysis_finds_hard_answers(bijective):
+    ctx = tiny_context(bijective, texts=2)
+    compute(acting(lambda ctx: setattr(ctx.model, "soft_answers", True) or Result("Careless")), ctx)
+    assert ctx.model.soft_answers is None
 
 
 def in_place(model):
@@ -247,7 +255,20 @@ def other_type(model):
     model.half()
 
 
-@pytest.mark.parametrize("change", [in_place, through_data, buffer, other_type])
+def method(model):
+    for block in model.blocks:
+        block._drop = lambda branch: branch * 0
+
+
+def module(model):
+    model.blocks[0].mlp = torch.nn.Identity()
+
+
+def number(model):
+    model.ln_final.eps = 100.0
+
+
+@pytest.mark.parametrize("change", [in_place, through_data, buffer, other_type, method, module, number])
 @pytest.mark.parametrize("fails", [False, True])
 def test_changed_weights_fail_the_analysis_and_the_next_one_gets_the_checkpoint_again(tmp_path, change, fails):
     def careless(ctx):
@@ -256,7 +277,7 @@ def test_changed_weights_fail_the_analysis_and_the_next_one_gets_the_checkpoint_
 
     ctx = RunContext.open(save_checkpoint(tmp_path / "mine"), data=tiny_texts(5), split="all")
     before = ctx.model(ctx.batches[0].cipher_ids)
-    complaint = "ZeroDivisionError" if fails else "the analysis probe changed the weights of mine"
+    complaint = "ZeroDivisionError" if fails else "the analysis probe changed the weights or modules of mine"
     with pytest.raises(AliceError, match=complaint):
         compute(acting(careless), ctx)
     seen = []
@@ -271,7 +292,7 @@ def test_a_changed_model_that_cannot_be_loaded_again_is_refused(ctx, tmp_path, g
         ctx = RunContext.open(folder, data=tiny_texts(5), split="all")
         ctx.named_model.is_unchanged()
         save_checkpoint(folder, d_mlp=16)
-    with pytest.raises(AliceError, match="changed the weights"):
+    with pytest.raises(AliceError, match="changed the weights or modules"):
         compute(acting(lambda ctx: in_place(ctx.model) or Result("Careless")), ctx)
     with pytest.raises(AliceError, match="were changed; open the model again"):
         compute(Probe(), ctx)

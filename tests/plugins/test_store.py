@@ -10,19 +10,22 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tiny import tiny
+from torch.overrides import TorchFunctionMode
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import remove_temporary
-from alice.plugins import RunContext, store
+from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.plugins.context import store
 
 HOOKS = ("blocks.*.hook_resid_post", "hook_embed")
 
 
 @pytest.fixture
 def computed(monkeypatch):
-    """A list of the hooks of each forward pass that the store runs."""
+    """A list of the hooks of each forward pass that the store runs; the random batch that it checks is the first."""
+    monkeypatch.setattr(store, "randbelow", lambda count: 0)
     run, passes = store.run_batch, []
     monkeypatch.setattr(
         store, "run_batch", lambda model, batch, names: passes.append(list(names)) or run(model, batch, names)
@@ -77,7 +80,7 @@ def test_an_overlapping_request_computes_only_what_is_missing(ctx, computed):
     larger = ctx.store(*HOOKS)
     computed.clear()
     list(larger)
-    assert computed[1:] == [["hook_embed"]] * (len(larger) - 1)  # the first pass also checks what was stored
+    assert computed[1:] == [["hook_embed"]] * len(larger)  # the first pass checks what was stored
     same(larger, ctx.activations(*HOOKS))
 
 
@@ -155,7 +158,7 @@ def test_a_hook_that_an_earlier_process_stored_wrongly_is_discarded(ctx, compute
         write_tensors(shard, {"hook_embed": tensor}, {"crc32": store._checksum("hook_embed", tensor)})
     computed.clear()
     same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
-    assert computed[1:] == [["hook_embed"]] * (len(stored) - 1)
+    assert not marked or computed[1:] == [["hook_embed"]] * len(stored)
     same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
 
 
@@ -247,32 +250,124 @@ def test_changed_weights_are_never_stored_under_the_key_of_the_clean_ones(ctx, w
     tensor = next(ctx.model.buffers()) if way == "buffer" else ctx.model.blocks[0].ln1.w
     with torch.no_grad():
         (tensor.data if way == "through data" else tensor).mul_(2)
-    with pytest.raises(AliceError, match="the weights of base were changed after it was opened"):
+    with pytest.raises(AliceError, match="the weights or modules of base were changed after it was opened"):
         _ = stored[0]
     assert not shards(stored.folder)
 
 
-def test_weights_that_change_during_an_iteration_leave_nothing_in_the_store(ctx):
+def test_weights_that_change_during_an_iteration_are_an_error_and_do_not_reach_the_store(ctx):
     stored, weight = ctx.store(*HOOKS), ctx.model.blocks[0].ln1.w
-    with pytest.raises(AliceError, match="the weights of base were changed"):  # noqa: PT012
+    with pytest.raises(AliceError, match="the weights or modules of base were changed"):  # noqa: PT012
         for number, _ in enumerate(stored):
             if number == 0:
                 weight.data.mul_(2)
     assert len(stored) > 1
-    assert not shards(stored.folder)
     weight.data.div_(2)
     same(stored, ctx.activations(*HOOKS))
 
 
-def test_an_iteration_hashes_the_weights_twice_and_only_if_it_computes(ctx, monkeypatch):
-    hashed, is_unchanged = [], type(ctx.named_model).is_unchanged
-    monkeypatch.setattr(type(ctx.named_model), "is_unchanged", lambda self: hashed.append(1) or is_unchanged(self))
+def other_weights(model):
+    kept = model.blocks[0].mlp.down.weight.data.clone()
+    model.blocks[0].mlp.down.weight.data.zero_()
+    return lambda: model.blocks[0].mlp.down.weight.data.copy_(kept)
+
+
+def other_module(model):
+    kept, model.blocks[0].mlp = model.blocks[0].mlp, torch.nn.Identity()
+    return lambda: setattr(model.blocks[0], "mlp", kept)
+
+
+def other_method(model):
+    model.blocks[0]._drop = lambda branch: branch * 0
+    return lambda: delattr(model.blocks[0], "_drop")
+
+
+def other_class(model):
+    block, kept = model.blocks[0], type(model.blocks[0])
+    block.__class__ = type("Silent", (kept,), {"forward": lambda self, resid, mask: resid})
+    return lambda: setattr(block, "__class__", kept)
+
+
+def other_number(model):
+    kept, model.ln_final.eps = model.ln_final.eps, 100.0
+    return lambda: setattr(model.ln_final, "eps", kept)
+
+
+def shadowed_weight(model):
+    vars(model.blocks[0].ln1)["w"] = torch.zeros(16)
+    return lambda: vars(model.blocks[0].ln1).pop("w")
+
+
+def dropout(model):
+    model.train().blocks[0].dropout.p = 0.9
+    return lambda: setattr(model.eval().blocks[0].dropout, "p", 0.0)
+
+
+CHANGES = [other_weights, other_module, other_method, other_class, other_number, shadowed_weight, dropout]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_model_is_refused(ctx, change):
+    stored = ctx.store(*HOOKS)
+    change(ctx.model)
+    with pytest.raises(AliceError, match="the weights or modules of base were changed"):
+        _ = stored[0]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_that_is_undone_before_the_iteration_ends_does_not_reach_the_store(ctx, change):
+    stored = ctx.store(*HOOKS)
+    iteration = iter(stored)
+    next(iteration)
+    undo = change(ctx.model)
+    for _ in range(1, len(stored)):
+        next(iteration)
+    undo()
+    assert list(iteration) == []
+    same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
+
+
+class Doubled(TorchFunctionMode):
+    """Doubles what every linear layer returns."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return 2 * result if func is torch.nn.functional.linear else result
+
+
+def test_modes_and_replaced_methods_of_classes_are_refused(ctx, monkeypatch):
+    stored = ctx.store(*HOOKS)
+    with Doubled(), pytest.raises(AliceError, match="has a hook on every module"):
+        _ = stored[0]
+    with torch.device("cpu"):  # also a mode, and harmless
+        _ = stored[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(type(ctx.model.blocks[0].mlp), "forward", lambda self, x: x * 0)
+        with pytest.raises(AliceError, match="has a hook on every module"):
+            _ = stored[1]
+    same(stored, ctx.activations(*HOOKS))
+
+
+def test_a_wrong_batch_that_is_not_the_first_is_found_by_chance(ctx, monkeypatch):
+    stored = ctx.store(*HOOKS)
+    list(stored)
+    shard = shards(stored.folder / "hook_embed")[3]
+    tensor = 2 * load_file(shard)["hook_embed"]
+    write_tensors(shard, {"hook_embed": tensor}, {"crc32": store._checksum("hook_embed", tensor)})
+    monkeypatch.setattr(store, "randbelow", lambda count: 3)
+    same(ctx.store(*HOOKS), ctx.activations(*HOOKS))
+
+
+def test_an_iteration_checks_the_model_twice_and_only_if_it_computes(ctx, monkeypatch):
+    checked, check = [], type(ctx.named_model).check_unchanged
+    _ = ctx.named_model.pristine
+    monkeypatch.setattr(type(ctx.named_model), "check_unchanged", lambda self: checked.append(1) or check(self))
     stored = ctx.store(*HOOKS)
     assert len(stored) > 2
     list(stored)
-    assert len(hashed) == 2
+    assert len(checked) == 2
     list(stored)
-    assert len(hashed) == 2
+    assert len(checked) == 2
 
 
 def test_autocast_does_not_reach_the_store(ctx):

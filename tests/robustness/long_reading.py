@@ -24,6 +24,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "ngram": {"epochs": 1, "hidden": 16},
     "errors-by-length": {"solver_texts": 2},
     "relabelling": {"relabellings": 2},
+    "ablation": {"pairs": 0, "permutations": 10},
+    "patching": {"map_samples": 2},
 }
 """Options that save time and are independent of the number of texts."""
 SECONDS_BETWEEN_LOOKS = 0.05

@@ -28,6 +28,8 @@ OPTIONS = {
     "errors-by-length": ["--solver-texts", "2"],
     "relabelling": ["--samples", "6", "--relabellings", "3"],
     "borg": ["--file", "{place}/cipher.txt", "--relabellings", "3"],
+    "ablation": ["--samples", "4", "--pairs", "2", "--permutations", "50"],
+    "patching": ["--samples", "4", "--map-samples", "2"],
     "generalization": ["--trainings", "{place}/trainings"],
     "scaling": ["--trainings", "{place}/trainings"],
 }

@@ -10,7 +10,7 @@ from robustness.killing import LONG, temporary_files
 
 from alice.checkpoint.folder import TRAINING
 from alice.model import Alice
-from alice.plugins import store
+from alice.plugins.context import store
 from alice.training.state import TrainingState
 
 SIZE = 24 * 2**20

@@ -17,7 +17,7 @@ from alice.training import memory
 from alice.training.folder import Training, read_metrics
 from alice.training.loop import Trainer
 from alice.training.records import read_trainings
-from alice.training.state import STATE, Counters, TrainingState, read_counters
+from alice.training.state import LARGEST_COUNT, STATE, TrainingState, read_counters
 
 NESTED = "[" * 100_000 + "]" * 100_000
 
@@ -93,7 +93,7 @@ def test_answers_that_are_not_finite_stop_a_training_before_it_saves_them(corpus
         return row
 
     monkeypatch.setattr(Trainer, "_step", poisoned)
-    refused("numbers that are not finite.* is intact", carry_out, small_training(tmp_path, corpus, steps=1))
+    refused("scores that are not finite.* is intact", carry_out, small_training(tmp_path, corpus, steps=1))
     assert TrainingState.read(tmp_path).counters.step == 0
 
 
@@ -111,9 +111,10 @@ def test_bad_counters_are_one_sentence(folder, counters):
     refused("cannot be read", read_counters, folder)
 
 
-def test_counters_cannot_be_made_of_nonsense():
-    with pytest.raises(ValueError, match="tokens is -1"):
-        Counters(tokens=-1)
+def test_a_training_whose_counters_are_at_the_limit_is_saved_like_any_other(folder):
+    rewrite_state(folder, tokens=LARGEST_COUNT)
+    resume(folder)
+    assert (folder / STATE).exists()
 
 
 @pytest.mark.parametrize(

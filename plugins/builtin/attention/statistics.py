@@ -24,8 +24,8 @@ def key_weights(cipher_ids: Tensor, mask: Tensor, alphabet: Alphabet) -> Tensor:
     """
     positions = torch.arange(cipher_ids.shape[1], device=cipher_ids.device)
     distance = (positions[:, None] - positions[None, :]).abs()  # (query, key)
-    letters = _is_letter(cipher_ids, alphabet) & mask
-    words = _word_numbers(cipher_ids, letters, alphabet)  # (batch, pos), 0 between words
+    letters = is_letter(cipher_ids, alphabet) & mask
+    words = word_numbers(cipher_ids, letters, alphabet)  # (batch, pos), 0 between words
     other = distance > 0
     same_symbol = (cipher_ids[:, :, None] == cipher_ids[:, None, :]) & other
     same_word = (words[:, :, None] == words[:, None, :]) & (words > 0)[:, :, None] & other
@@ -51,11 +51,12 @@ def uniform_pattern(mask: Tensor) -> Tensor:
     return (mask / mask.sum(1, keepdim=True))[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 
-def _is_letter(cipher_ids: Tensor, alphabet: Alphabet) -> Tensor:
+def is_letter(cipher_ids: Tensor, alphabet: Alphabet) -> Tensor:
+    """Return where ids are letters, (batch, pos)."""
     return torch.isin(cipher_ids, torch.from_numpy(alphabet.letter_ids).to(cipher_ids))
 
 
-def _word_numbers(cipher_ids: Tensor, letters: Tensor, alphabet: Alphabet) -> Tensor:
+def word_numbers(cipher_ids: Tensor, letters: Tensor, alphabet: Alphabet) -> Tensor:
     """Number the words of each text from 1, with 0 between them, (batch, pos)."""
     inside = letters.clone()
     if APOSTROPHE in alphabet.symbols:

@@ -1,17 +1,15 @@
 """Trains probes on a model, on control tasks, and on a model with random weights."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from alice.model import Alice
+from alice.plugins.builtin.random_twin import random_twin
 from alice.plugins.builtin.traces import EXITS
 from alice.plugins.context import RunContext
-from alice.plugins.models import NamedModel
 from alice.probes import (
     Kind,
     LayerProbes,
@@ -127,11 +125,3 @@ class _Lab:
 
     def _test(self, probes: Reader, names: list[str], asked: Sequence[Task]) -> TextScores:
         return TextScores.measure(probes, self.shards, names, asked, texts=self.held, alphabet=self.alphabet)
-
-
-def random_twin(ctx: RunContext) -> RunContext:
-    """Return the context with an untrained model of the same configuration, initialized from the seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(ctx.seed)
-        model = Alice(ctx.model.config).to(ctx.device).eval()
-    return replace(ctx, named_model=NamedModel(f"{ctx.checkpoint} (random weights)", model), others=())

@@ -19,14 +19,26 @@ EVERY_VARIANT = ("base", "bijective", "dynamic")
 QUICK = {
     "early-exit": {"examples": (0,)},
     "errors-by-length": {"solver_texts": 3},
+    "evidence": {"steps": 2, "draws": 1},
     "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
     "relabelling": {"relabellings": 3},
+    "circuit": {"steps": 1, "samples": 8},
     "borg": {"relabellings": 3},
+    "ablation": {"pairs": 2, "permutations": 50},
+    "patching": {"map_samples": 2, "kind": ("one-word", "relabel-two")},
 }
 """Options that keep an analysis short."""
-FEW_VARIANTS = {"ngram": ("dynamic", "base"), "speed": ("bijective", "base"), "probe": ("base",)}
+FEW_VARIANTS = {
+    "ngram": ("dynamic", "base"),
+    "speed": ("bijective", "base"),
+    "probe": ("base",),
+    "ablation": ("dynamic", "bijective"),
+    "patching": ("dynamic", "bijective"),
+    "circuit": ("dynamic", "base"),
+    "evidence": ("base",),
+}
 """Variants to test a slow analysis with; its own tests cover the others."""
 
 

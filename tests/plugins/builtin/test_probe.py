@@ -11,9 +11,10 @@ from tiny import tiny
 from alice.errors import AliceError
 from alice.model.config import VARIANTS
 from alice.plugins.builtin.probe import Probe, Target
-from alice.plugins.builtin.probe.measure import jobs, measure, random_twin
+from alice.plugins.builtin.probe.measure import jobs, measure
+from alice.plugins.builtin.random_twin import random_twin
 from alice.plugins.conformance import tiny_context
-from alice.plugins.store import FOLDER_VARIABLE
+from alice.plugins.context.store import FOLDER_VARIABLE
 from alice.probes.tasks import tasks
 from alice.text.alphabet import ENGLISH
 

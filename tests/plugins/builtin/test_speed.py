@@ -126,7 +126,7 @@ def test_all_solvers_read_the_ciphertexts_of_the_context_in_order():
 
 def test_the_comparison_names_the_solvers_that_are_missing(monkeypatch):
     monkeypatch.setattr("alice.solving.hill_climbing.has_subbreaker", lambda: False)
-    ctx = tiny_context(tiny("base"), texts=2)
+    ctx = RunContext.open(tiny("base"), data=tiny_texts(2), split="all")  # no texts to learn from
     found = compare(ctx, ctx, **NO_TIME)
     assert [one.kind for one in found.solved] == ["model"]
     assert "beam is left out: no text of the training split is left" in found.missing[0]

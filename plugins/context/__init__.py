@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     import torch
 
     from alice.model import Activations, Alice, Lens
+    from alice.plugins.context.models import NamedModel
+    from alice.plugins.context.pairs import Pairs
+    from alice.plugins.context.resumable import Pieces, Plain
+    from alice.plugins.context.sample import Sample, SampleBatches
+    from alice.plugins.context.store import StoredActivations
     from alice.plugins.hookspecs import CorpusOpener
-    from alice.plugins.models import NamedModel
-    from alice.plugins.pairs import Pairs
-    from alice.plugins.sample import Sample, SampleBatches
     from alice.plugins.solvers import SolverOpener
-    from alice.plugins.store import StoredActivations
     from alice.text import Alphabet, Split
 
 T = TypeVar("T")
@@ -88,8 +89,8 @@ class RunContext:
             solvers: solvers of plugins, by name; the built-in ones if None.
 
         """
-        from alice.plugins.models import load_models
-        from alice.plugins.sample import open_samples
+        from alice.plugins.context.models import load_models
+        from alice.plugins.context.sample import open_samples
 
         models = load_models(checkpoints, device)
         if not models:
@@ -177,10 +178,10 @@ class RunContext:
     def pairs(self, kind: str) -> Pairs:
         """Return each batch with its counterfactual of a kind, such as `other-text`; see `alice.text.counterfactuals`.
 
-        Iterate as often as you like: recent pairs are kept. Words that replace others come from the training split, or
-        from the texts themselves where there is none.
+        Iterate as often as you like: every iteration gives the same pairs. Words that replace others come from the
+        training split, or from the texts themselves where there is none.
         """
-        from alice.plugins.pairs import Pairs
+        from alice.plugins.context.pairs import Pairs
 
         return Pairs(self, kind)
 
@@ -204,14 +205,24 @@ class RunContext:
 
         Stored tensors have no gradients; they may be used in training.
         """
-        from alice.plugins.store import StoredActivations
+        from alice.plugins.context.store import StoredActivations
 
         source = self.activations(*patterns)
         return StoredActivations(self._named, self._texts, source=source, batches=self.batches)
 
+    def resumable(self, name: str, options: Mapping[str, Plain]) -> Pieces:
+        """Return where a long computation keeps its pieces, so that the next run continues after an interruption.
+
+        The pieces belong to this model, these texts, the name and the options, which must be all that they depend on:
+        `ctx.resumable("my-analysis", {"steps": 5}).array("batch-3", compute)`.
+        """
+        from alice.plugins.context.resumable import Pieces
+
+        return Pieces(self._named, self._texts, name, options)
+
     def lens(self, path: Path | str | None = None) -> Lens:
         """Return a lens to read any layer with: the plain exit, or the one stored in a report folder or an artefact."""
-        from alice.plugins.models import open_lens
+        from alice.plugins.context.models import open_lens
 
         return open_lens(self._named, path)
 

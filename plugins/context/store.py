@@ -5,8 +5,9 @@ store is a folder named by a hash of the checkpoint, the texts with their keys, 
 subfolder for each hook, so that other hooks of the same texts are added to the same store. Together the stores take at
 most `ALICE_INTERP_CACHE_LIMIT` bytes (8G by default); the hooks used least recently are evicted.
 
-The store must never return anything but what the clean model computes. A model that is hooked or changed is refused,
-each file carries a checksum, and one batch of what an earlier request stored is recomputed before the rest is used.
+The store must never return anything but what the clean model computes. A private copy of the model, which no analysis
+sees, computes it, and a request is refused while the model is hooked or changed. Each file carries a checksum, and two
+batches of what an earlier request stored, one of them random, are recomputed before the rest is used.
 Anything missing, damaged or different is computed again, so the folder may be deleted at any time. Only folders with
 our marker are removed, only files that we write, and links are never followed.
 """
@@ -25,6 +26,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from secrets import randbelow
 from stat import S_ISDIR, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -38,12 +40,12 @@ from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json, remove_at_exit, remove_drafts, user_path
 from alice.model import Activations, run_batch
-from alice.plugins.models import hooks_on
+from alice.plugins.context.models import hooks_on
 from alice.text import Batch
 
 if TYPE_CHECKING:
-    from alice.plugins.models import NamedModel
-    from alice.plugins.sample import Sample, SampleBatches
+    from alice.plugins.context.models import NamedModel
+    from alice.plugins.context.sample import Sample, SampleBatches
 
 FORMAT, VERSION = "alice-interp activations", 3
 ABOUT = "about.json"
@@ -79,7 +81,7 @@ class StoredActivations:
             "format": FORMAT,
             "version": VERSION,
             "checkpoint": named.fingerprint,
-            "computed": _number_type(named),
+            "computed": number_type(named),
             "data": texts.fingerprint,
             "versions": {name: version(name) for name in ("alice-interp", "torch", "transformer-lens")},
         }
@@ -100,35 +102,28 @@ class StoredActivations:
         return len(self.batches)
 
     def __iter__(self) -> Iterator[tuple[Batch, ActivationCache]]:
-        """Yield all pairs; if the weights change meanwhile, remove what was stored and raise."""
-        check = cache(self._check_weights)  # hashing takes a second for a large model, so once before and once after
-        try:
-            for number in range(len(self)):
-                yield self._pair(number, check)
-        finally:
-            if check.cache_info().currsize and not self.named.is_unchanged():
-                for name in self.source.names:
-                    remove_hook(self.folder / name)
-                self._check_weights()
+        check = cache(self.named.check_unchanged)  # hashing takes a second for a large model: once before, once after
+        for number in range(len(self)):
+            yield self._pair(number, check)
+        if check.cache_info().currsize:
+            self.named.check_unchanged()
 
     def __getitem__(self, number: int) -> tuple[Batch, ActivationCache]:
-        return self._pair(number, self._check_weights)
+        return self._pair(number, self.named.check_unchanged)
 
-    def _pair(self, number: int, check_weights: Callable[[], None]) -> tuple[Batch, ActivationCache]:
-        """Return a batch with its activations; `check_weights` is called before any are computed."""
+    def _pair(self, number: int, check: Callable[[], None]) -> tuple[Batch, ActivationCache]:
+        """Return a batch with its activations; `check` is called before any are computed."""
         batch, names = self.batches[number], self.source.names
         self._refuse_hooks()
         found = {name: tensor for name in names if (tensor := self._read(name, number, batch)) is not None}
         shards = {name: self._shard(name, number) for name in names}
-        untested = [name for name in found if name not in self._trusted and shards[name] not in self._known]
-        if wanted := [name for name in names if name not in found or name in untested]:
-            check_weights()
-            for name, tensor in self._compute(wanted, batch).items():
-                if name in untested and _agree(found[name], tensor):
-                    self._trusted.add(name)
-                    continue
-                if name in untested:
-                    remove_hook(self.folder / name)
+        if untested := [name for name in found if name not in self._trusted and shards[name] not in self._known]:
+            check()
+            for name in self._discard_wrong(untested, number):
+                del found[name]
+        if missing := [name for name in names if name not in found]:
+            check()
+            for name, tensor in self._compute(missing, batch).items():
                 found[name] = tensor
                 self._write(shards[name], name, tensor)
         self._known.update(shard for shard in shards.values() if shard.exists())
@@ -143,17 +138,22 @@ class StoredActivations:
                 "remove the hook, or use ctx.activations"
             )
 
-    def _check_weights(self) -> None:
-        """Refuse a model whose weights are not those of its fingerprint."""
-        if not self.named.is_unchanged():
-            raise AliceError(
-                f"the weights of {self.named.name} were changed after it was opened, so its activations cannot be "
-                "stored; open the changed model with RunContext.open, or use ctx.activations"
-            )
+    def _discard_wrong(self, names: list[str], number: int) -> list[str]:
+        """Recompute a batch and a random one; remove and return the hooks of which a stored batch is different."""
+        wrong: set[str] = set()
+        for tried in {number, randbelow(len(self))}:
+            batch = self.batches[tried]
+            stored = {name: tensor for name in names if (tensor := self._read(name, tried, batch)) is not None}
+            computed = self._compute(list(stored), batch) if stored else {}
+            wrong |= {name for name, tensor in computed.items() if not _agree(stored[name], tensor)}
+        self._trusted.update(set(names) - wrong)
+        for name in wrong:
+            remove_hook(self.folder / name)
+        return sorted(wrong)
 
     def _compute(self, names: list[str], batch: Batch) -> dict[str, Tensor]:
         """Run the clean model for some hooks; return ordinary tensors on the CPU, as reading from disk does."""
-        model = self.named.model
+        model = self.named.pristine
         found: dict[str, Tensor] = {}
         with torch.autocast(model.cfg.device.type, enabled=False):
             for kind, together in _passes(names):
@@ -271,14 +271,14 @@ def remove_hook(folder: Path) -> None:
             folder.parent.rmdir()
 
 
-def stores_folder(environ: Mapping[str, str] = os.environ) -> Path:
+def stores_folder(environ: Mapping[str, str] = os.environ, *, name: str = "activations") -> Path:
     """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
     if given := environ.get(FOLDER_VARIABLE):
-        return make_folder(user_path(given) / "activations")
+        return make_folder(user_path(given) / name)
     try:
-        return make_folder(Path.home() / ".cache" / "alice-interp" / "activations")
+        return make_folder(Path.home() / ".cache" / "alice-interp" / name)
     except (RuntimeError, AliceError):  # no home, or one that we cannot use
-        return _temporary_folder()
+        return _temporary_folder(name)
 
 
 def make_folder(folder: Path) -> Path:
@@ -307,7 +307,8 @@ def limit(environ: Mapping[str, str] = os.environ) -> int:
 
 
 @cache
-def _temporary_folder() -> Path:
+def _temporary_folder(name: str) -> Path:
+    """Return the private folder of one kind of store."""
     try:
         folder = Path(tempfile.mkdtemp(prefix="alice-interp-"))  # with an unpredictable name, for this user alone
     except OSError as error:
@@ -358,7 +359,7 @@ def _free_on(folder: Path) -> int:
         return shutil.disk_usage(folder.parent).free
 
 
-def _number_type(named: NamedModel) -> str:
+def number_type(named: NamedModel) -> str:
     """Return the type of the weights and of the device, which both affect the last digits."""
     weight = next(named.model.parameters())
     return f"{weight.dtype} on {weight.device.type}"

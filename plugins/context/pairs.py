@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 WORD_TEXTS = 2000
 """Training texts whose words replace others."""
-KEPT = 64
-"""Pairs that are kept for further iterations; a pair takes about 150 kB."""
+KEPT = 1
+"""Pairs that are kept. Making one is cheap next to reading it; more would take memory that grows with the texts."""
 
 
 class Pairs:
@@ -23,9 +23,10 @@ class Pairs:
     def __init__(self, ctx: RunContext, kind: str) -> None:
         # Words come from the training split, so that no test text leaks into the counterfactual of another.
         words = Words(ctx.training_texts(WORD_TEXTS) or ctx.plaintexts)
-        make = Counterfactuals(kind, ctx.alphabet, words, seed=ctx.seed)
+        self.counterfactuals = Counterfactuals(kind, ctx.alphabet, words, seed=ctx.seed)
+        """Makes the pairs, also of batches that are not in the context."""
         self._batches = ctx.batches
-        self._pair = lru_cache(KEPT)(lambda number: make.pair(self._batches[number]))
+        self._pair = lru_cache(KEPT)(lambda number: self.counterfactuals.pair(self._batches[number]))
 
     def __len__(self) -> int:
         return len(self._batches)

@@ -1,8 +1,14 @@
-"""The models of a context: loading them, telling them apart, and detecting hooks and changed weights."""
+"""The models of a context: loading them, telling them apart, and detecting hooks and changes.
+
+An analysis may do anything to the model that it is given. Three things keep that from reaching others: `hooks_on` finds
+what intercepts a forward pass, `is_unchanged` compares weights, modules and their attributes with those at the start,
+and stored activations are computed by a private copy.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -10,14 +16,27 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from alice.errors import AliceError
-from alice.model import AffineLens, Alice, Lens, PlainExit
+from alice.model import AffineLens, Alice, Lens, PlainExit, heads, hooks, hypernet, layers
+from alice.model import model as model_module
 from alice.reports.encoding import find_artefact, read_tensors
 from alice.reports.names import distinct_names, model_key
 
 _HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 """Where a torch module keeps its hooks, those of TransformerLens among them."""
+_PASSING = {*vars(nn.Module()), "context_level", "is_caching", "fwd_hooks", "bwd_hooks", "ctx", "forward"}
+"""Attributes of modules that are compared otherwise, or that every use may change and `remove_hooks` restores."""
+_CLASSES: dict[type, dict[str, Any]] = {
+    value: dict(vars(value))
+    for source in (nn, hooks, heads, hypernet, layers, model_module)
+    for value in vars(source).values()
+    if isinstance(value, type) and issubclass(value, nn.Module)
+}
+"""The classes of torch and ours that compute a forward pass, with their methods, to notice when one is replaced."""
 
 
 class NamedModel:
@@ -33,7 +52,7 @@ class NamedModel:
 
         """
         self.name, self.model, self.checkpoint = name, model.eval(), checkpoint
-        self._device = model.cfg.device
+        self._device, self._structure = model.cfg.device, _structure_of(model)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -46,21 +65,39 @@ class NamedModel:
         return _state_of(self.model)
 
     def is_unchanged(self) -> bool:
-        """Say whether parameters and buffers are still those of the fingerprint.
+        """Say whether parameters, buffers, modules and their attributes are still those of the fingerprint.
 
-        They are hashed each time, because edits through `.data` leave no other trace.
+        Tensors are hashed each time, because edits through `.data` leave no other trace.
         """
         _ = self.fingerprint
-        return _state_of(self.model) == self._state
+        return _same_structure(_structure_of(self.model), self._structure) and _state_of(self.model) == self._state
+
+    @cached_property
+    def pristine(self) -> Alice:
+        """A private copy of the clean model, made on first access; what happens to `model` later does not reach it."""
+        self.check_unchanged()
+        copy = deepcopy(self.model)
+        remove_hooks(copy)
+        return copy.eval()
+
+    def check_unchanged(self) -> None:
+        """Raise if the model is not the one that was opened."""
+        if not self.is_unchanged():
+            raise AliceError(
+                f"the weights or modules of {self.name} were changed after it was opened, so its activations cannot be "
+                "stored; open the changed model with RunContext.open, or use ctx.activations"
+            )
 
     def reload(self) -> None:
         """Replace a changed model by a fresh one from its checkpoint; raise if that is impossible."""
         if self.checkpoint is not None:
             model = Alice.from_pretrained(self.checkpoint, device=self._device)
             if _state_of(model) == self._state:
-                self.model = model
+                self.model, self._structure = model, _structure_of(model)
                 return
-        raise AliceError(f"the weights of {self.name} were changed; open the model again with RunContext.open")
+        raise AliceError(
+            f"the weights or modules of {self.name} were changed; open the model again with RunContext.open"
+        )
 
 
 def load_models(
@@ -75,7 +112,7 @@ def load_models(
 
 def hooks_on(model: Alice) -> list[str]:
     """Return the names of the modules whose computation is hooked or replaced, through TransformerLens or torch."""
-    everywhere = ["every module"] if any(_global_tables()) else []
+    everywhere = ["every module"] if any(_global_tables()) or _is_patched() else []
     return everywhere + [name or "the model itself" for name, module in model.named_modules() if _is_hooked(module)]
 
 
@@ -106,6 +143,33 @@ def _global_tables() -> list[dict[int, Any]]:
 
 def _is_hooked(module: nn.Module) -> bool:
     return any(getattr(module, table) for table in _HOOK_TABLES) or "forward" in vars(module)
+
+
+def _is_patched() -> bool:
+    """Return whether a torch mode intercepts operations, or a method of a class was replaced."""
+    modes = [mode for mode in _get_current_function_mode_stack() if not isinstance(mode, DeviceContext)]
+    if modes or _get_current_dispatch_mode() is not None:
+        return True
+    return any(
+        vars(cls).get(name) is not method for cls, methods in _CLASSES.items() for name, method in methods.items()
+    )
+
+
+def _structure_of(model: Alice) -> dict[str, dict[str, Any]]:
+    """Return class, submodules and attributes of every module, apart from tensors and hooks."""
+    return {
+        name: {"class": type(module), **module._modules}
+        | {key: value for key, value in vars(module).items() if key not in _PASSING}
+        for name, module in model.named_modules(remove_duplicate=False)
+    }
+
+
+def _same_structure(one: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]]) -> bool:
+    """Compare modules and other objects by identity, numbers and texts by value."""
+    if one.keys() != other.keys() or any(one[name].keys() != other[name].keys() for name in one):
+        return False
+    pairs = ((value, other[name][key]) for name, about in one.items() for key, value in about.items())
+    return all(a is b or (isinstance(a, int | float | str | tuple) and a == b) for a, b in pairs)
 
 
 def _load(checkpoint: str | Path | Alice, device: torch.device | str | None) -> NamedModel:

@@ -1,0 +1,53 @@
+"""Ablation: what the answer loses when a head or a feed-forward layer is taken away.
+
+Do not take a small effect as proof that a part does nothing: another part may do its work once it is gone. Nor is a
+large one proof of a special role: a part that others build upon costs as much as what they do with it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from alice.plugins.analysis import Analysis
+from alice.plugins.builtin.options import check_minimum, check_samples
+from alice.plugins.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from alice.plugins.context import RunContext
+    from alice.reports import Result
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """What the answer loses without each head and feed-forward layer, and whether kinds of head explain it.
+
+    A part's output is replaced by zero, by its mean, or by what it writes for another text. The loss is the share of
+    the way from the clean answer (0 %) to the answer to that other text (100 %).
+    """
+
+    name = "ablation"
+    samples: int = field(default=16, metadata={"help": "Texts to measure on."})
+    pairs: int = field(
+        default=8, metadata={"help": "Heads to remove in pairs, those with the largest effects; 0 for none."}
+    )
+    permutations: int = field(
+        default=10_000, metadata={"help": "Permutations to test whether kinds of head explain the effects."}
+    )
+
+    def __post_init__(self) -> None:
+        check_samples(self.samples)
+        check_minimum(self, pairs=0, permutations=1)
+
+    def run(self, ctx: "RunContext") -> "Result":
+        """Remove every part in turn, then pairs of heads, and compare with what `attention` says of the heads."""
+        from alice.plugins.builtin.ablation.measure import measure
+        from alice.plugins.builtin.ablation.report import report
+
+        measured = measure(ctx.sample(self.samples), pairs=self.pairs)
+        return report(measured, permutations=self.permutations, rng=ctx.rng)
+
+
+@hookimpl
+def register_analyses() -> Iterable[type[Analysis]]:
+    """Add the analysis."""
+    return [Ablation]
