@@ -63,12 +63,14 @@ def _exit_after_grace(code: object, exit_begun: threading.Event) -> None:
     elif children:
         what = f"the process {children[0].name}"
     print(f"alice-interp: finished, stopping {what}", file=sys.stderr)
+    for child in children:
+        child.terminate()
     if not exit_begun.is_set():
         functions = threading.Thread(target=atexit._run_exitfuncs, daemon=True)
         functions.start()
         functions.join(GRACE)
-    for child in _children():
-        child.terminate()
+    elif children:
+        threading.Event().wait(GRACE)  # the exit functions, which waited for them, go on and the program ends
     remove_temporary()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # it is full, closed or absent

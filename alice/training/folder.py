@@ -93,8 +93,9 @@ class Training:
 
     def check_new(self) -> None:
         """Raise if the folder already is a training or anything else, or cannot be created."""
-        out = check_folder(self.folder, writes="training", hint="add --resume to continue it")
-        check_not_read(out, [*self.corpus().files, *([] if self.init is None else [user_path(self.init)])])
+        read = [] if self.init is None else [user_path(self.init)]
+        out = check_folder(self.folder, writes="training", read=read, hint="add --resume to continue it")
+        check_not_read(out, self.corpus().files)
         parent = next(place for place in (out, *out.absolute().parents) if place.exists())
         if not os.access(parent, os.W_OK | os.X_OK):
             raise AliceError(f"cannot create the folder {out}, because {parent} cannot be written to; write elsewhere")

@@ -151,7 +151,7 @@ PROCESS = 'multiprocessing.get_context("fork").Process(target=time.sleep, args=(
 def run_with(place, arguments, **parts):
     """Run the program in a process in which a plugin has left something behind."""
     (place / "mine.py").write_text(LEFT_BEHIND.format(**{"early": "", "late": ""} | parts))
-    script = "from alice.cli import __main__ as program; program.GRACE = 0.5; import mine; program.run()"
+    script = "from alice.cli import __main__ as program; program.GRACE = 2.0; import mine; program.run()"
     command = [sys.executable, "-c", script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=place, timeout=60, check=False)
     assert not (place / "temporary").exists()
@@ -159,15 +159,14 @@ def run_with(place, arguments, **parts):
 
 
 @pytest.mark.parametrize(
-    ("parts", "what"),
+    ("parts", "what", "arguments", "code"),
     [
-        ({"early": THREAD}, "the thread sleeper"),
-        ({"early": "atexit.register(time.sleep, 600)"}, "exit functions"),
-        ({"late": PROCESS}, "the process sleeper"),
+        ({"early": THREAD}, "the thread sleeper", ["plugins", "--json"], 0),
+        ({"early": "atexit.register(time.sleep, 600)"}, "exit functions", ["data", "stats", "gone.txt"], 1),
+        ({"late": PROCESS}, "the process sleeper", ["plugins", "--json"], 0),
     ],
     ids=["thread", "exit function", "process"],
 )
-@pytest.mark.parametrize(("arguments", "code"), [(["plugins", "--json"], 0), (["data", "stats", "gone.txt"], 1)])
 def test_what_a_plugin_leaves_behind_does_not_keep_the_program_alive(tmp_path, parts, what, arguments, code):
     done = run_with(tmp_path, arguments, **parts)
     assert done.returncode == code
