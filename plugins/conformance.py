@@ -222,10 +222,19 @@ def _tracing() -> Iterator[None]:
 
 def _held_bytes() -> int:
     kinds = _with_subclasses(torch.Tensor)  # comparing types is much quicker than isinstance for all objects there are
-    # Other code in this process may hold sparse tensors, which have no storage.
-    tensors = (thing for thing in gc.get_objects() if type(thing) in kinds and thing.layout is torch.strided)
-    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
+    storages = dict(_storage(thing) for thing in gc.get_objects() if type(thing) in kinds)
     return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
+
+
+def _storage(tensor: torch.Tensor) -> tuple[int, int]:
+    """Return address and size of a tensor's memory; zeros if it has none.
+
+    Other code in this process may hold sparse tensors, or the fake ones with which torch compiles.
+    """
+    try:
+        return tensor.untyped_storage().data_ptr(), tensor.untyped_storage().nbytes()
+    except (NotImplementedError, RuntimeError):
+        return 0, 0
 
 
 def _with_subclasses(cls: type) -> set[type]:

@@ -76,7 +76,12 @@ def _entry_points() -> list[EntryPoint]:
 
 
 def _from_entry_point(entry: EntryPoint) -> Candidate:
-    about: Any = entry.dist.metadata if entry.dist else {"Name": "?", "Version": ""}
+    about: Any = {"Name": "?", "Version": ""}
+    if entry.dist:
+        try:
+            about = entry.dist.metadata
+        except Exception:  # where the package importlib_metadata is loaded, missing metadata are an error
+            about = {}
     name, version, load = about.get("Name"), about.get("Version"), entry.load
     if name is None or version is None:
         load = _refusing("the METADATA of its distribution is missing or broken; install it again")
