@@ -221,7 +221,9 @@ def _tracing() -> Iterator[None]:
 
 
 def _held_bytes() -> int:
-    kinds = _with_subclasses(torch.Tensor)  # comparing types is much quicker than isinstance for all objects there are
+    # Comparing types is much quicker than isinstance for all objects there are. Private kinds of torch, such as those
+    # with which it compiles, have no memory.
+    kinds = {kind for kind in _with_subclasses(torch.Tensor) if not kind.__module__.startswith("torch._")}
     storages = dict(_storage(thing) for thing in gc.get_objects() if type(thing) in kinds)
     return sum(storages.values()) + tracemalloc.get_traced_memory()[0]
 
@@ -229,7 +231,7 @@ def _held_bytes() -> int:
 def _storage(tensor: torch.Tensor) -> tuple[int, int]:
     """Return address and size of a tensor's memory; zeros if it has none.
 
-    Other code in this process may hold sparse tensors, or the fake ones with which torch compiles.
+    Other code in this process may hold such tensors, for instance sparse ones.
     """
     try:
         return tensor.untyped_storage().data_ptr(), tensor.untyped_storage().nbytes()
