@@ -22,7 +22,7 @@ from alice.cli.options import (
     force_option,
 )
 from alice.cli.progress import track
-from alice.errors import AliceError
+from alice.errors import AliceError, printable
 from alice.files import regular_file
 from alice.outputs import check_file, check_folder
 from alice.text import QUOTES, open_corpus
@@ -255,4 +255,4 @@ def _try_orders(models: "Iterable[Alice]", count: int, checked: "Check", importe
 
 
 def _warn(text: str) -> None:
-    click.echo(f"warning: {text}", err=True)
+    click.echo(f"warning: {printable(text)}", err=True)

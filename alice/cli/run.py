@@ -96,7 +96,7 @@ def load_plugins(files: Iterable[Path]) -> Plugins:
     for plugin in plugins.broken:
         if plugin.origin == "file":
             raise AliceError(f"plugin {plugin.where} did not load: {plugin.error}")
-        click.echo(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}", err=True)
+        click.echo(printable(f"plugin {plugin.name} ({plugin.where}) did not load: {plugin.error}"), err=True)
     return plugins
 
 
@@ -197,7 +197,7 @@ def run_one(
         else:
             stored = run_analysis(analysis, job.ctx, out=out, plugin=plugin, standalone=standalone)
     except AliceError as error:
-        click.echo(f"{job.name} failed: {error.for_command_line()}", err=True)
+        click.echo(printable(f"{job.name} failed: {error.for_command_line()}"), err=True)
         if click.get_current_context().find_root().params.get("debug"):
             click.echo("".join(traceback.format_exception(error)), err=True)
         return error

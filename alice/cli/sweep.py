@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from alice.cli.train_options import (
     training_options,
 )
 from alice.cli.train_screen import is_first_process, train_on_screen
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError, nearest, printable
 from alice.outputs import check_parent
 from alice.training import PRESETS
 from alice.training.presets import CPU_SIZES, default_recipe
@@ -121,7 +120,12 @@ def _sweep(
     if threads:
         torch.set_num_threads(threads)
     trainings = [new_training(out / name, recipes[name], size, **chosen) for name, (size, _) in members.items()]
-    say: Callable[[str], None] = partial(click.echo, err=True) if is_first_process() else lambda line: None
+    first = is_first_process()
+
+    def say(line: str) -> None:
+        if first:
+            click.echo(printable(line), err=True)
+
     with stop_on_signals() as stop:
 
         def train(training: "Training", *, resume: bool) -> bool:

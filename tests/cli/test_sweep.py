@@ -107,3 +107,12 @@ def test_help_has_the_options_of_a_training_except_what_varies(name, varied):
         assert f"{option} " in shown
     assert varied not in shown
     assert "--resume" not in shown
+
+
+def test_what_a_failed_training_says_has_no_control_characters(corpus, tmp_path):
+    (tmp_path / "gone").symlink_to("nowhere")  # a folder below it cannot be created
+    out = tmp_path / "gone" / "\x1b[31mred"
+    result = sweep("scaling", "--presets", "mini", "--data", corpus, "--out", out, *FAST, "--steps", 1)
+    assert result.exit_code == 1
+    assert "size-mini failed: cannot create the folder" in result.stderr
+    assert all(line.isprintable() for line in result.stderr.splitlines())
