@@ -179,8 +179,8 @@ class Alice(LensSurface, Tokens, HookedModel):
             resid: residual stream of any layer, (batch, pos, d_model).
             ids: the cipher symbols it belongs to, (batch, pos).
             soft: for the bijective head, whether to return the logs of the relaxed permutation, which can be
-                differentiated, or the permutation itself as zeros and ones. None follows `soft_answers`, and where
-                that is None, too, the answer is soft in training and hard otherwise.
+                differentiated, or the permutation itself as zeros and ones. None follows `soft_answers`; if
+                neither is set, the answer is soft in training and hard otherwise.
                 The linear head returns logits either way.
 
         """
