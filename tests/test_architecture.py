@@ -31,6 +31,7 @@ ORDER = (
     "alice.causal",
     "alice.solving",
     "alice.training",
+    "alice.planted",
     "alice.probes",
     "alice.reports",
     "alice.plugins",
@@ -50,6 +51,7 @@ ROOMS_WITH_EXPORTS = (
     "alice.causal",
     "alice.solving",
     "alice.training",
+    "alice.planted",
     "alice.probes",
 )
 EXCEPTIONS = {("alice/model/model.py", "alice.checkpoint")}

@@ -1,0 +1,20 @@
+"""Models with a known mechanism: real ALICE models whose weights were set or trained to compute a given program.
+
+    planted = alice.planted.build("frequency")
+    planted.model, planted.truth
+
+They test the instruments: what an analysis finds in such a model can be compared with the truth.
+"""
+
+from typing import TYPE_CHECKING
+
+from alice.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from alice.planted.truth import Decoy as Decoy
+    from alice.planted.truth import Direction as Direction
+    from alice.planted.truth import Planted as Planted
+    from alice.planted.truth import Truth as Truth
+    from alice.planted.truth import Verdict as Verdict
+else:
+    __getattr__ = lazy_exports(__name__, {"truth": ("Decoy", "Direction", "Planted", "Truth", "Verdict")})
