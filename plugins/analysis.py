@@ -29,7 +29,8 @@ class Analysis(Protocol):
 
     It computes; it does not print, open files, parse options or choose a device. The class attribute `checkpoints` says
     how many models it reads: "one" (the default), "several" for one or more, or "none". The class attribute `needs`
-    names fields that the user must give because no default makes sense.
+    names fields that the user must give because no default makes sense. An optional method `findings(result)` says what
+    a result claims, so that `grade` can test it on models whose mechanism is known.
     """
 
     @property
@@ -73,6 +74,11 @@ def check_needs(analysis: Analysis) -> None:
             advice = field.metadata.get("missing")
             hint = "" if advice else f"see: alice-interp run {analysis.name} --help"
             raise AliceError(f"{analysis.name} needs {flag}{f'; {advice}' if advice else ''}", hint=hint)
+
+
+def can_be_graded(cls: type[Analysis]) -> bool:
+    """Say whether an analysis has the optional method `findings(result)`, so that `grade` can compare it with truth."""
+    return callable(getattr(cls, "findings", None))
 
 
 def help_of(cls: type[Analysis]) -> str:
@@ -119,7 +125,7 @@ def _fault_of_names(cls: Any) -> str | None:
 
 def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
-        if field.name in (*RUN_OPTIONS, "name", "run", "checkpoints", "needs"):
+        if field.name in (*RUN_OPTIONS, "name", "run", "findings", "checkpoints", "needs"):
             return f"has a field {field.name!r}, which every analysis already has; rename it"
         if field.init and field.name.startswith("_"):
             return f"has a field {field.name!r}, which cannot be the name of an option; remove the underscore"

@@ -1,14 +1,16 @@
 """What a result claims, in terms that can be compared with a known mechanism.
 
-An analysis that can be graded has a method `findings(result)` that returns `Findings`. It reads the metrics, tables and
-arrays of its own result, so that a stored report is enough. A larger score is a stronger claim; scores are compared
-with each other only, so any scale will do.
+An analysis that can be graded has a method `findings(result)` that returns `Findings`, or several by the name of the
+method if it offers more than one. It reads the metrics, tables and arrays of its own result, so that a stored report is
+enough. A larger score is a stronger claim; scores are compared with each other only, so any scale will do.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from alice.planted import Verdict
+from alice.reports import Result
+from alice.reports.checks import Array
 from alice.statistics import Floats
 
 
@@ -54,3 +56,9 @@ class Findings:
     """What it says about concepts in layers."""
     directions: tuple[DirectionFinding, ...] = ()
     """Directions with a meaning, the strongest claims first."""
+
+
+def array_of(result: Result, name: str) -> Array:
+    """Return an array of a result over one model by its name, which is stored with that of the model."""
+    (found,) = (array for key, array in result.arrays.items() if key.partition("@")[0] == name)
+    return found

@@ -35,6 +35,7 @@ COMMANDS = {
     "sweep": LazyCommand("alice.cli.sweep:sweep", "Train several models that differ in one thing."),
     "evaluate": LazyCommand("alice.cli.evaluate:evaluate", "Measure error rates on unseen texts."),
     "run": LazyCommand("alice.cli.run:run", "Run an analysis and write its report, or run all of them."),
+    "grade": LazyCommand("alice.cli.grade:grade", "Test analyses on models whose mechanism is known."),
     "reproduce": LazyCommand("alice.cli.reproduce:reproduce", "Test the paper's claims; redo its tables and figures."),
     "report": LazyCommand("alice.cli.report:report", "Write the page of a stored report again."),
     "view": LazyCommand("alice.cli.view:view", "Show the gallery of all reports in the browser."),

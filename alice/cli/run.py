@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from alice.plugins import RunContext
     from alice.reports import Report
 
+MakeCommand = Callable[[type[Analysis], Plugin, Plugins], click.Command]
+"""Makes the command of an analysis."""
+MakeAll = Callable[[Plugins], click.Command]
+"""Makes the command `all`."""
 open_context = partial(front_door.open_context, tracker=track)
 """Loads models and opens texts, with a progress bar."""
 
@@ -49,9 +53,14 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class AnalysisGroup(click.Group):
-    """A group whose commands are the analyses of all plugins."""
+    """A group whose commands are the analyses of all plugins, and `all`."""
 
     files: tuple[Path, ...] = ()
+
+    def __init__(self, *args: Any, make: "MakeCommand", make_all: "MakeAll", **kwargs: Any) -> None:
+        """Take the functions that make the command of an analysis and the command `all`."""
+        super().__init__(*args, **kwargs)
+        self.make, self.make_all = make, make_all
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look for `--plugin` in all arguments first: the analysis may come from that file."""
@@ -74,14 +83,14 @@ class AnalysisGroup(click.Group):
         """Make the command of an analysis; an unknown name is an error that suggests the nearest."""
         plugins = self.plugins
         if cmd_name == ALL:
-            return _all_command(plugins)
+            return self.make_all(plugins)
         try:
             cls, plugin = plugins.find(cmd_name)
         except AliceError as error:
             if ctx.resilient_parsing:
                 return None
             ctx.fail(str(error))
-        return _analysis_command(cls, plugin, plugins)
+        return self.make(cls, plugin, plugins)
 
 
 def announce(files: Iterable[Path]) -> None:
@@ -108,12 +117,6 @@ def _plugin_files(args: Sequence[str]) -> Iterable[Path]:
             yield user_path(args[place + 1])
         elif argument.startswith("--plugin="):
             yield user_path(argument.partition("=")[2])
-
-
-@click.group(cls=AnalysisGroup, epilog=f"--data takes the corpora of plugins, too, or {POSSIBLE_SOURCES}.")
-@shared.plugin_option
-def run(plugin: tuple[Path, ...]) -> None:
-    """Run an analysis and write its report, or run all of them."""
 
 
 def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> click.Command:
@@ -150,6 +153,17 @@ def _all_command(plugins: Plugins) -> click.Command:
         raise_failures(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
 
     return call
+
+
+@click.group(
+    cls=AnalysisGroup,
+    make=_analysis_command,
+    make_all=_all_command,
+    epilog=f"--data takes the corpora of plugins, too, or {POSSIBLE_SOURCES}.",
+)
+@shared.plugin_option
+def run(plugin: tuple[Path, ...]) -> None:
+    """Run an analysis and write its report, or run all of them."""
 
 
 @dataclass(frozen=True)

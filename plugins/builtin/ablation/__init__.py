@@ -14,6 +14,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.findings import Findings
     from alice.reports import Result
 
 
@@ -45,6 +46,15 @@ class Ablation:
 
         measured = measure(ctx.sample(self.samples), pairs=self.pairs)
         return report(measured, permutations=self.permutations, rng=ctx.rng)
+
+    def findings(self, result: "Result") -> "dict[str, Findings]":
+        """Return what each part costs, by what replaces it."""
+        from alice.plugins.findings import Findings
+
+        losses: dict[str, dict[str, float]] = {}
+        for row in result.tables["parts"].records():
+            losses.setdefault(str(row["replacement"]), {})[str(row["part"])] = abs(float(row["loss"] or 0))
+        return {way: Findings(nodes=nodes) for way, nodes in losses.items()}
 
 
 @hookimpl

@@ -13,6 +13,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.findings import Findings
     from alice.reports import Result
 
 
@@ -48,6 +49,13 @@ class Attention:
         title, batch = shown_text(ctx, self.example, text=self.text, encrypt=self.encrypt)
         chosen = choose_heads(ctx.model.config, self.block, self.head, characters=batch.cipher_ids.shape[1])
         return report(measure(ctx), read_maps(ctx, batch, title), chosen, rng=ctx.rng)
+
+    def findings(self, result: "Result") -> "Findings":
+        """Return the kind of every head."""
+        from alice.plugins.findings import Findings
+
+        rows = (row for row in result.tables["heads"].records() if row["head"] is not None)
+        return Findings(kinds={f"L{row['block']}H{row['head']}": str(row["kind"]) for row in rows})
 
 
 @hookimpl

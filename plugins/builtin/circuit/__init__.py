@@ -16,6 +16,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.findings import Findings
     from alice.reports import Result
 
 
@@ -60,6 +61,12 @@ class CircuitAnalysis:
             exactly=self.exact,
         )
         return report(measured)
+
+    def findings(self, result: "Result") -> "dict[str, Findings]":
+        """Return the effect of every edge, by method; that of a node is the largest of the edges that leave it."""
+        from alice.plugins.builtin.circuit.report import claims
+
+        return claims(result)
 
 
 @hookimpl

@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 
 from alice.causal import Recovered
+from alice.model import ModelConfig
 from alice.plugins.builtin.circuit.drawing import agreement_scatter, graph_figure
 from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
+from alice.plugins.builtin.circuit.graph import Graph
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
+from alice.plugins.findings import Findings, array_of
 from alice.reports import Figure, Metric, Result, Section, Table, model_key
 from alice.reports.figures import bars, layer_curve, slider
 from alice.statistics import bayesian_bootstrap, blank_nan
@@ -62,6 +65,7 @@ def report(found: Measured) -> Result:
         sections.append(Section("agreement", "Estimates and exact effects", figures=names, tables=["agreement"]))
     arrays: dict[str, Any] = {f"effects-{method}": values for method, values in found.effects.by_method.items()}
     arrays |= {"total": found.effects.total, "edges": found.graph.edges, "circuit": found.circuit.order}
+    arrays["shape"] = np.array([found.graph.n_layers, found.graph.n_heads])
     return Result(
         title="Circuit",
         summary=_summary(found),
@@ -334,3 +338,17 @@ def _agreement_table(found: Measured) -> Table:
         "is the correlation between the exact effects of two halves of the texts: more cannot be expected.",
         labels={"spearman": "Spearman", "pearson": "Pearson", "shared_tenth": "share of the largest tenth"},
     )
+
+
+def claims(result: Result) -> dict[str, Findings]:
+    """Return what a stored result says of every edge and node, by method: the absolute value of the mean effect."""
+    n_layers, n_heads = (int(size) for size in array_of(result, "shape"))
+    graph = Graph(ModelConfig(n_layers=n_layers, n_heads=n_heads, d_model=2 * n_heads))
+    labels, heads_and_mlps = graph.labels(np.arange(len(graph))), np.arange(1, len(graph.writers))
+    found = {}
+    for method, label in METHODS.items():
+        if any(key.partition("@")[0] == f"effects-{method}" for key in result.arrays):
+            effect = np.abs(array_of(result, f"effects-{method}").mean(0))
+            nodes = {graph.writers[node]: float(effect[graph.edges[:, 0] == node].max()) for node in heads_and_mlps}
+            found[label] = Findings(nodes=nodes, edges=dict(zip(labels, effect.tolist(), strict=True)))
+    return found

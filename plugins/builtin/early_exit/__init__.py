@@ -15,6 +15,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.findings import Findings
     from alice.reports import Result
 
 
@@ -53,6 +54,13 @@ class EarlyExit:
         if not self.text:
             check_examples_exist(self.examples or (), len(measured[0].errors))
         return report(measured, rng=ctx.rng, lens=self.lens)
+
+    def findings(self, result: "Result") -> "Findings":
+        """Return the first layer whose SER is within a percentage point of that of the last one."""
+        from alice.plugins.findings import Findings, array_of
+
+        rates = array_of(result, "ser").mean(0)
+        return Findings(answer_layer=int((abs(rates - rates[-1]) <= 1).argmax()))
 
 
 @hookimpl

@@ -15,6 +15,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.findings import Findings
     from alice.reports import Result
 
 
@@ -54,6 +55,12 @@ class Patching:
         ctx = ctx.sample(self.samples)
         maps = [found for kind in self.kind for found in measure_maps(ctx.sample(self.map_samples), kind)]
         return report(ctx.checkpoint, ctx.model.config, maps, measure_depth(ctx), rng=ctx.rng)
+
+    def findings(self, result: "Result") -> "dict[str, Findings]":
+        """Return what each part carries, by counterfactual and direction."""
+        from alice.plugins.builtin.patching.report import claims
+
+        return claims(result)
 
 
 def _check_kinds(kinds: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from alice.plugins.builtin.patching.depth import RELABELLED, Depth
 from alice.plugins.builtin.patching.measure import Map
 from alice.plugins.builtin.patching.places import PLACES
 from alice.plugins.builtin.patching.shares import DepthShares, MapShares
+from alice.plugins.findings import Findings
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, layer_curve, scatter_with_fit, slider
 from alice.statistics import Floats, blank_nan
@@ -333,3 +334,13 @@ _LABELS = {
     "high": "to",
     "attribution": "attribution, %",
 }
+
+
+def claims(result: Result) -> dict[str, Findings]:
+    """Return what a stored result says of every head and feed-forward layer, by counterfactual and direction."""
+    found: dict[str, dict[str, float]] = {}
+    for row in result.tables["parts"].records():
+        if not str(row["part"]).endswith(" heads"):
+            of_kind = found.setdefault(f"{row['counterfactual']} into {row['into']}", {})
+            of_kind[str(row["part"])] = abs(float(row["carried"] or 0))
+    return {kind: Findings(nodes=nodes) for kind, nodes in found.items()}

@@ -1,0 +1,106 @@
+"""Grades analyses: runs them on planted models and compares what they find with the truth.
+
+An analysis takes part if it has a method `findings(result)`; see `alice.plugins.findings`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from alice.errors import AliceError, nearest
+from alice.fields import to_plain
+from alice.planted import NAMES, Planted, build
+from alice.plugins import provenance
+from alice.plugins.analysis import Analysis, can_be_graded, checkpoints_of
+from alice.plugins.context import RunContext, Tracker, silent
+from alice.plugins.grade.measure import Graded, grade_one
+from alice.plugins.grade.report import report
+from alice.plugins.manager import Plugins
+from alice.reports import Report
+from alice.text import QUOTES
+
+SEEDS = 3
+
+
+def grade(
+    analyses: Sequence[Analysis],
+    plugins: Plugins,
+    *,
+    planted: Sequence[str] = (),
+    seeds: int = SEEDS,
+    data: str | Path | Iterable[str] = QUOTES,
+    tracker: Tracker = silent,
+) -> Report:
+    """Grade analyses on planted models and return the league table as a report.
+
+    Args:
+        analyses: the analyses with their options; those without findings are only named.
+        plugins: where corpora and solvers come from.
+        planted: names of planted models; all if empty.
+        seeds: how often each analysis runs on each model.
+        data: the texts.
+        tracker: shows progress.
+
+    """
+    models = [_build(name) for name in planted or NAMES]
+    chosen, ungraded = _chosen(analyses)
+    opened: list[RunContext] = []
+
+    def open_context(one: Planted, seed: int) -> RunContext:
+        ctx = RunContext.open(one.model, data=data, seed=seed, corpora=plugins.corpora, solvers=plugins.solvers)
+        if ctx.named_model is not None:
+            ctx.named_model.name = f"planted:{one.name}"
+        opened.append(ctx)
+        return ctx
+
+    started = perf_counter()
+    jobs = [(analysis, one) for analysis in chosen for one in models]
+    graded: list[Graded] = []
+    for analysis, one in tracker(jobs, "Grading"):
+        graded += grade_one(analysis, one, open_context, seeds)
+    about = {
+        "analysis": "grade",
+        "options": {
+            "analyses": {analysis.name: to_plain(analysis) for analysis in chosen},
+            "planted": [one.name for one in models],
+            "seeds": seeds,
+        },
+        **_described(chosen[0], opened),
+        **provenance.describe_place(perf_counter() - started),
+    }
+    return Report(report(graded, ungraded), about)
+
+
+def _build(name: str) -> Planted:
+    if name not in NAMES:
+        known = nearest(name, NAMES) or f"; choose from {', '.join(NAMES)}"
+        raise AliceError(f"there is no planted model {name!r:.60}{known}")
+    return build(name)
+
+
+def _chosen(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[str]]:
+    """Return the analyses that can be graded, and the names of the others."""
+    able = [one for one in analyses if can_be_graded(type(one)) and checkpoints_of(type(one)) != "none"]
+    others = [one.name for one in analyses if one not in able]
+    if not able:
+        raise AliceError(
+            f"nothing can be graded: {', '.join(others)} cannot say what a result claims; "
+            "docs/grade.md describes the method findings(result)"
+        )
+    return able, others
+
+
+def _described(analysis: Analysis, opened: Sequence[RunContext]) -> dict[str, Any]:
+    """Return the provenance of the models, texts and versions."""
+    each = [provenance.describe(analysis, replace(ctx, others=()), None) for ctx in opened]
+    return {
+        "checkpoints": _distinct(entry for one in each for entry in one["checkpoints"]),
+        "data": _distinct(entry for one in each for entry in one["data"]),
+        "versions": each[0]["versions"],
+    }
+
+
+def _distinct(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({str(sorted(entry.items())): entry for entry in entries}.values())
