@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def load(checkpoint: str | Path = "base", *, device: "Device | None" = None) -> "Alice":
-    """Load a bundled model, a checkpoint folder or a hub id, onto the accelerator if there is one."""
-    from alice.model import Alice
+    """Load a bundled model, a checkpoint folder, a hub id or `planted:NAME`, onto the accelerator if there is one."""
+    from alice.plugins.context.models import open_model
 
-    return Alice.from_pretrained(checkpoint, device=device)
+    return open_model(checkpoint, device)
 
 
 def load_artefact(

@@ -24,6 +24,8 @@ from alice.plugins.context import RunContext
 from alice.plugins.context.models import hooks_on
 from alice.plugins.context.sample import SampleBatches
 from alice.plugins.context.store import FOLDER_VARIABLE
+from alice.plugins.grade import grade as grade_analyses
+from alice.plugins.manager import build
 from alice.plugins.runner import compute
 from alice.reports import Result
 from alice.reports.archive import fingerprint, read_report, write_result
@@ -89,8 +91,8 @@ def tiny_context(*models: Alice, texts: int, one_length: bool = False) -> RunCon
     return RunContext.open(*models, data=data, split="all", samples=texts)
 
 
-def check(cls: type, variants: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Check an analysis against every rule, with a temporary activation store."""
+def check(cls: type, variants: tuple[str, ...], options: dict[str, Any], *, grade: bool) -> None:
+    """Check an analysis against every rule, with a temporary activation store; also grade it if asked."""
     check_class(cls)
     analysis = cls(**options)
     check_round_trip(analysis)
@@ -100,6 +102,8 @@ def check(cls: type, variants: tuple[str, ...], options: dict[str, Any]) -> None
             check_metric_names(*results)
         if checkpoints_of(cls) != "none":
             check_streams(lambda count: _with_samples(cls, options, count), tiny_model(variants[0]))
+        if grade:
+            check_grade(analysis)
 
 
 def check_round_trip(analysis: Analysis) -> None:
@@ -142,6 +146,16 @@ def check_serialises(result: Result) -> None:
     _demand(fingerprint(again.result) == fingerprint(result), f"{result.title}: the stored result differs")
     for text in render_pages(again).values():
         _demand("<html" in text, f"{result.title}: the report is not a page")
+
+
+def check_grade(analysis: Analysis) -> None:
+    """Check that an analysis finds more of the planted mechanisms than claims that know nothing."""
+    found = grade_analyses([analysis], build(), seeds=1).tables["league"]
+    for row in found.records():
+        _demand(
+            row["beats_controls"] is not False,
+            f"{row['method']}: its grade for {row['what']} is {row['value']:.2f}, no better than a control",
+        )
 
 
 def check_metric_names(alone: Result, together: Result) -> None:

@@ -71,7 +71,9 @@ def check_analysis_fixture() -> Callable[..., None]:
     return check_analysis
 
 
-def check_analysis(cls: type, *, variants: tuple[str, ...] = ("base", "bijective", "dynamic"), **options: Any) -> None:
+def check_analysis(
+    cls: type, *, variants: tuple[str, ...] = ("base", "bijective", "dynamic"), grade: bool = False, **options: Any
+) -> None:
     """Check an analysis against the rules; an AssertionError names the one that it breaks.
 
     Its options survive JSON; one seed gives one result, whatever the state of the global generators; the result can be
@@ -82,9 +84,10 @@ def check_analysis(cls: type, *, variants: tuple[str, ...] = ("base", "bijective
     Args:
         cls: the analysis.
         variants: variants of the model to test it with.
+        grade: whether it must also find more of the planted mechanisms than chance; it then needs `findings`.
         options: options to test it with instead of the defaults.
 
     """
     from alice.plugins import conformance
 
-    conformance.check(cls, variants, options)
+    conformance.check(cls, variants, options, grade=grade)

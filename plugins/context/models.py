@@ -20,8 +20,9 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
+from alice import planted as planted_models
 from alice.errors import AliceError
-from alice.model import AffineLens, Alice, Lens, PlainExit, heads, hooks, hypernet, layers
+from alice.model import AffineLens, Alice, Lens, PlainExit, choose_device, heads, hooks, hypernet, layers
 from alice.model import model as model_module
 from alice.reports.encoding import find_artefact, read_tensors
 from alice.reports.names import distinct_names, model_key
@@ -41,6 +42,10 @@ _METHODS: list[tuple[type, str, Any]] = [
     if value.__module__.startswith("alice.") or name in _CALLED
 ]
 """The methods of ours and of torch that compute a forward pass, to notice when one is replaced."""
+
+
+PLANTED = "planted:"
+"""What the name of a planted model begins with."""
 
 
 class NamedModel:
@@ -95,7 +100,7 @@ class NamedModel:
     def reload(self) -> None:
         """Replace a changed model by a fresh one from its checkpoint; raise if that is impossible."""
         if self.checkpoint is not None:
-            model = Alice.from_pretrained(self.checkpoint, device=self._device)
+            model = open_model(self.checkpoint, self._device)
             if _state_of(model) == self._state:
                 self.model, self._structure = model, _structure_of(model)
                 return
@@ -112,6 +117,14 @@ def load_models(
     for named, name in zip(models, distinct_names(named.name for named in models), strict=True):
         named.name = name
     return models
+
+
+def open_model(checkpoint: str | Path, device: torch.device | str | None = None) -> Alice:
+    """Load a checkpoint, or build the planted model `planted:NAME`."""
+    if str(checkpoint).startswith(PLANTED):
+        planted = planted_models.build(str(checkpoint).removeprefix(PLANTED))
+        return planted.model.to(choose_device(device))
+    return Alice.from_pretrained(checkpoint, device=device)
 
 
 def hooks_on(model: Alice) -> list[str]:
@@ -179,7 +192,7 @@ def _load(checkpoint: str | Path | Alice, device: torch.device | str | None) -> 
         return NamedModel(checkpoint.config.variant, checkpoint)
     folder = Path(checkpoint).expanduser()
     name = folder.resolve().name if folder.is_dir() else str(checkpoint)
-    return NamedModel(name, Alice.from_pretrained(checkpoint, device=device), checkpoint)
+    return NamedModel(name, open_model(checkpoint, device), checkpoint)
 
 
 def _state_of(model: Alice) -> str:

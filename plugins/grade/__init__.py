@@ -15,6 +15,7 @@ from alice.planted import NAMES, Planted, build
 from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, can_be_graded, checkpoints_of
 from alice.plugins.context import RunContext, Tracker, silent
+from alice.plugins.context.models import PLANTED
 from alice.plugins.grade.measure import Graded, grade_one
 from alice.plugins.grade.report import report
 from alice.plugins.manager import Plugins
@@ -51,7 +52,7 @@ def grade(
     def open_context(one: Planted, seed: int) -> RunContext:
         ctx = RunContext.open(one.model, data=data, seed=seed, corpora=plugins.corpora, solvers=plugins.solvers)
         if ctx.named_model is not None:
-            ctx.named_model.name = f"planted:{one.name}"
+            ctx.named_model.name = f"{PLANTED}{one.name}"
         opened.append(ctx)
         return ctx
 

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 
 from alice.planted import Direction, Truth, Verdict
-from alice.plugins.builtin.attention.statistics import SHARES
 from alice.plugins.findings import ConceptFinding, DirectionFinding, Findings
 from alice.statistics import Floats
 
@@ -20,7 +19,6 @@ SAME_DIRECTION = 0.9
 """Absolute cosine from which on two directions count as the same."""
 SAME_LAYER = 0.5
 """Largest distance between two layers that count as the same."""
-BROAD = "broad"
 NAN = float("nan")
 
 
@@ -150,7 +148,7 @@ NOT_COMPETING = ("decoys-decoded", "decodability")
 
 def random_claims(found: Findings, layers: int, rng: np.random.Generator) -> Findings:
     """Return claims of the same form with random scores, for a model with a number of layers."""
-    kinds = (BROAD, *SHARES)
+    kinds = sorted(set(found.kinds.values()))
     verdict: tuple[Verdict, Verdict] = ("used", "unused")
     return Findings(
         nodes={label: rng.random() for label in found.nodes},
