@@ -104,18 +104,7 @@ def test_a_standing_has_the_extremes_over_seeds_of_the_mean_over_models():
 
 
 def test_the_command_prints_the_league_and_where_the_page_is(tmp_path):
-    arguments = [
-        "grade",
-        "attention",
-        "--planted",
-        "frequency",
-        "--seeds",
-        "1",
-        "--samples",
-        "4",
-        "--out",
-        str(tmp_path),
-    ]
+    asked = ["attention", "--planted", "frequency", "--seeds", "1", "--samples", "4"]
     done = CliRunner().invoke(main, ["grade", *asked, "--out", str(tmp_path)], catch_exceptions=False)
     assert done.exit_code == 0
     assert "kinds of attention, agreement: attention" in done.output
