@@ -11,13 +11,13 @@ Decoys: `L0H1` copies the previous symbol to where nothing reads it; `L0H2` atte
 """
 
 import numpy as np
-from numpy.typing import NDArray
+from torch import Tensor
 
 from alice.model import Variant
 from alice.planted.truth import Decoy, Planted, Truth, Verdict
 from alice.planted.weights import Draft
-from alice.statistics import Floats
-from alice.text import ENGLISH, Batch, Ids, lewand
+from alice.statistics import Floats, Ints
+from alice.text import ENGLISH, PAD, Batch, Ids, lewand
 
 N_LAYERS = 3
 LETTER_SHARE = 0.79
@@ -110,7 +110,7 @@ def _concepts() -> dict[tuple[str, int], Verdict]:
 
 def expected_answers(batch: Batch) -> Ids:
     """Return the letter of nearest frequency for every letter of a batch, any other symbol as it is, (batch, pos)."""
-    counts, lengths = letter_counts(batch)
+    counts, lengths = letter_counts(batch.cipher_ids)
     shares = counts / lengths[:, None]
     nearest = np.abs(shares[:, :, None] - english_shares()).argmin(-1)  # (batch, 26)
     return read_letters(batch, nearest)
@@ -121,20 +121,20 @@ def expected_matching(batch: Batch) -> Ids:
 
     Of two letters that are equally frequent in the text, the later one in the alphabet counts as more frequent.
     """
-    counts, _ = letter_counts(batch)
+    counts, _ = letter_counts(batch.cipher_ids)
     order = counts.argsort(-1, kind="stable")  # (batch, 26), the rarest first
     matched = np.empty_like(order)
     np.put_along_axis(matched, order, np.broadcast_to(english_shares().argsort(), order.shape), axis=1)
     return read_letters(batch, matched)
 
 
-def letter_counts(batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how often each cipher letter occurs, (batch, 26), and the lengths of the texts, (batch,)."""
-    ids = batch.cipher_ids.cpu().numpy()
-    return (ids[:, :, None] == ENGLISH.letter_ids).sum(1), batch.mask.sum(1).cpu().numpy()
+def letter_counts(ids: Tensor) -> tuple[Ints, Ints]:
+    """Return how often each letter occurs in texts, (batch, pos) -> (batch, 26), and their lengths, (batch,)."""
+    rows = ids.cpu().numpy()
+    return (rows[:, :, None] == ENGLISH.letter_ids).sum(1), (rows != PAD).sum(1)
 
 
-def read_letters(batch: Batch, key: NDArray[np.integer]) -> Ids:
+def read_letters(batch: Batch, key: Ints) -> Ids:
     """Return the answers of a key, which has the plain letter (0-25) of each cipher letter, (batch, 26)."""
     table = np.tile(np.arange(ENGLISH.size), (len(batch), 1))
     table[:, ENGLISH.letter_ids] = ENGLISH.letter_ids[key]

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 from alice.errors import AliceError, nearest
 from alice.model import Variant
-from alice.planted import frequency
+from alice.planted import frequency, neighbours
 from alice.planted.truth import Planted
 
-BUILDERS: dict[str, Callable[[Variant], Planted]] = {"frequency": frequency.build}
+BUILDERS: dict[str, Callable[[Variant], Planted]] = {
+    "frequency": frequency.build,
+    "neighbours": neighbours.build,
+}
 """What builds each model; a new one is added here."""
 NAMES = tuple(BUILDERS)
 
