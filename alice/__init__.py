@@ -13,6 +13,7 @@ Everything is imported on first use, so `import alice` loads neither torch nor n
 
 from typing import TYPE_CHECKING
 
+from alice import planted as planted
 from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
@@ -45,4 +46,4 @@ __getattr__ = lazy_exports(__name__, _NAMES)
 
 def __dir__() -> list[str]:
     """Return what a notebook completes after `alice.`."""
-    return sorted(name for names in _NAMES.values() for name in names)
+    return sorted(["planted", *(name for names in _NAMES.values() for name in names)])

@@ -1,12 +1,13 @@
 """What is true of a model whose mechanism was put there: what the answer depends on, and what only looks like it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from torch import Tensor
 
 from alice.model import Alice
+from alice.text import Batch, Ids
 
 Verdict = Literal["used", "unused", "absent"]
 """A concept is in the stream and the answer depends on it; it is there but makes no difference; it is not there."""
@@ -70,3 +71,5 @@ class Planted:
     """What it computes, in one sentence."""
     model: Alice
     truth: Truth
+    expected: Callable[[Batch], Ids] | None = None
+    """Its answers to a batch, (batch, pos), computed without the model; None if they are not known exactly."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from alice.text.counterfactuals import Counterfactuals as Counterfactuals
     from alice.text.counterfactuals import Pair as Pair
     from alice.text.counterfactuals import Words as Words
+    from alice.text.frequencies import LEWAND as LEWAND
+    from alice.text.frequencies import lewand as lewand
     from alice.text.multilingual import segments as segments
     from alice.text.split import Split as Split
     from alice.text.split import is_test as is_test
@@ -92,6 +94,10 @@ else:
                 "KINDS",
                 "Pair",
                 "Words",
+            ),
+            "frequencies": (
+                "LEWAND",
+                "lewand",
             ),
             "multilingual": ("segments",),
             "split": (

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
-from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line, lewand
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line
 from alice.statistics import Floats, PairedBootstrap
+from alice.text import lewand
 
 Outcome = Literal["holds", "does not hold", "undecided"]
 Side = Literal["above", "below"]

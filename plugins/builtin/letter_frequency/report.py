@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from alice.plugins.builtin.letter_frequency.frequencies import Line, fit_line, lewand
+from alice.plugins.builtin.letter_frequency.frequencies import Line, fit_line
 from alice.plugins.builtin.letter_frequency.measure import Measured
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import heatmap, scatter_with_fit
 from alice.statistics import Floats, blank_nan
-from alice.text import LETTERS
+from alice.text import LETTERS, lewand
 
 ANSWERS = (*LETTERS, "none")
 MOST = 20

@@ -9,13 +9,13 @@ from handmade import leave_letters_alone, reader
 
 from alice.plugins import RunContext
 from alice.plugins.builtin.key_recovery import KeyRecovery
-from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.claims import CLAIMS
 from alice.plugins.reproduce.findings import Finding, Model
 from alice.plugins.reproduce.items import ITEMS
 from alice.plugins.reproduce.plan import ANALYSES
 from alice.reports import Metric, Report, Result, Table, model_key
+from alice.text import lewand
 
 BASE, BIJECTIVE = Model("base", "base"), Model("bijective", "bijective")
 PAIR = (BASE, BIJECTIVE)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line, lewand
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line
 from alice.plugins.reproduce import verdicts
 from alice.plugins.reproduce.verdicts import (
     PoolEnd,
@@ -25,6 +25,7 @@ from alice.plugins.reproduce.verdicts import (
     takes_longer,
     training_lowers_error,
 )
+from alice.text import lewand
 
 MANY = 1_000_000
 """Enough texts that the spread of the draws is that of the mean."""

@@ -1,17 +1,9 @@
-"""Letter frequencies, the excess of errors, and best-fit lines."""
+"""The excess of errors, and best-fit lines."""
 
 import numpy as np
 import pytest
 
-from alice.plugins.builtin.letter_frequency.frequencies import LEWAND, excess, fit_line, lewand
-from alice.text.alphabet import LETTERS
-
-
-def test_lewands_table_is_of_all_letters_in_percent():
-    assert "".join(LEWAND) == LETTERS
-    assert sum(LEWAND.values()) == pytest.approx(100, abs=0.01)
-    assert sorted(LEWAND, key=LEWAND.__getitem__)[::-1][:6] == list("ETAOIN")
-    assert lewand()[4] == pytest.approx(0.12702)
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line
 
 
 def test_equal_error_rates_have_no_excess():

@@ -8,9 +8,9 @@ from tiny import tiny
 from alice.model.config import VARIANTS
 from alice.plugins import RunContext
 from alice.plugins.builtin.letter_frequency import LetterFrequency
-from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.plugins.builtin.letter_frequency.measure import measure
 from alice.plugins.conformance import tiny_context, tiny_texts
+from alice.text import lewand
 from alice.text.alphabet import LETTERS
 
 A, B, E, Q = (LETTERS.index(letter) for letter in "ABEQ")
