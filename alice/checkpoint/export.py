@@ -80,7 +80,7 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 ## Training
 
-- Data: the training split of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
+- Data: the training split of {training["data"]} ({_share(recipe)}, chosen by a hash of the letters), texts of 15 to
   {recipe["max_length"]} characters, {keys}{_changes(training)}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.
@@ -89,6 +89,11 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
   The whole recipe is in `{TRAINING}`, the log of the last training in `{METRICS}`.
 - {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
+
+
+def _share(recipe: Mapping[str, Any]) -> str:
+    """Return how much of a corpus a recipe trains on; earlier versions had no validation split."""
+    return "95 %" if recipe.get("held_out") == "validation" else "97.5 %"
 
 
 def _changes(training: Mapping[str, Any]) -> str:

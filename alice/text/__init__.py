@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from alice.text.split import Split as Split
     from alice.text.split import is_test as is_test
     from alice.text.split import letters_of as letters_of
+    from alice.text.split import split_of as split_of
 else:
     __getattr__ = lazy_exports(
         __name__,
@@ -98,6 +99,7 @@ else:
                 "Split",
                 "is_test",
                 "letters_of",
+                "split_of",
             ),
         },
     )

@@ -102,7 +102,7 @@ class Sample:
 
     def training_texts(self, count: int) -> list[str]:
         """Return the first texts of the training split, without those that have the letters of one in the sample."""
-        own = set() if self.split == "test" else set(map(letters_of, self.texts))
+        own = set() if self.split in ("test", "validation") else set(map(letters_of, self.texts))
         found: list[str] = []
         read = 0
         while len(found) < count and (more := self.pool.training.first(read + count + len(own))[read:]):
