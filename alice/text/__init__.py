@@ -1,7 +1,7 @@
 """Texts before a model reads them: alphabets, keys and ciphers, cleaning, corpora, batches, counterfactual texts.
 
-Everything from a file or dataset to an encrypted batch of ids belongs here, also the split into training and test
-texts. This room imports no other.
+Everything from a file or dataset to an encrypted batch of ids belongs here, also the split into training,
+validation and test texts. This room imports no other.
 """
 
 from typing import TYPE_CHECKING
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from alice.text.counterfactuals import Pair as Pair
     from alice.text.counterfactuals import Words as Words
     from alice.text.multilingual import segments as segments
+    from alice.text.overlap import SHARED as SHARED
+    from alice.text.overlap import overlapping as overlapping
     from alice.text.split import Split as Split
     from alice.text.split import is_test as is_test
     from alice.text.split import letters_of as letters_of
@@ -95,6 +97,10 @@ else:
                 "Words",
             ),
             "multilingual": ("segments",),
+            "overlap": (
+                "SHARED",
+                "overlapping",
+            ),
             "split": (
                 "Split",
                 "is_test",
