@@ -122,7 +122,7 @@ def run(
         analysis: its name, such as `early-exit`, or an analysis of your own with its options set.
         checkpoints: bundled models, checkpoint folders, hub ids or loaded models, as many as the analysis reads.
         data: a corpus by name, a file, or a list of cleaned texts.
-        split: `test`, `train` or `all`; by default the test split of a corpus, and all texts of a list.
+        split: `test`, `validation`, `train` or `all`; by default the test split of a corpus, and all texts of a list.
         seed: seed of the keys and of everything else that is random.
         device: where to compute; the accelerator if there is one.
         options: options of the analysis, named as its fields.

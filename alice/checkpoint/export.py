@@ -13,7 +13,7 @@ from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
 from alice.statistics import Estimate, Spread
-from alice.text import LETTERS
+from alice.text import LETTERS, SHARED
 
 ErrorRates = Mapping[str, tuple[Estimate, Spread, Estimate]]
 """Mean over texts, median and rate per character, in percent, of each length bin, short and long texts and all."""
@@ -37,6 +37,7 @@ def export(
     training: Mapping[str, Any],
     log: bytes,
     errors: ErrorRates,
+    apart: ErrorRates | None = None,
     command: str,
 ) -> None:
     """Write a checkpoint folder with the log and summary of its training, and its card.
@@ -48,6 +49,7 @@ def export(
         training: how it was trained, as in `Training.summary`.
         log: contents of the training's metrics.jsonl.
         errors: the error rates to print on the card.
+        apart: those of the texts that share no passage with a text of another split.
         command: the command that measures these error rates.
 
     """
@@ -57,7 +59,7 @@ def export(
     write_json(out / TRAINING, training)
     with atomic_write(out / CARD) as card:
         shown = {**training, "data": printable(training["data"])}
-        card.write(_facts(out, printable(name), model, shown) + _errors(errors, printable(command)) + _LIMITS)
+        card.write(_facts(out, printable(name), model, shown) + _errors(errors, apart, printable(command)) + _LIMITS)
 
 
 def _facts(out: Path, name: str, model: Alice, training: Mapping[str, Any]) -> str:
@@ -80,7 +82,7 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 ## Training
 
-- Data: the training split of {training["data"]} (97.5 %, chosen by a hash of the letters), texts of 15 to
+- Data: the training split of {training["data"]} ({_share(recipe)}, chosen by a hash of the letters), texts of 15 to
   {recipe["max_length"]} characters, {keys}{_changes(training)}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.
@@ -89,6 +91,11 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
   The whole recipe is in `{TRAINING}`, the log of the last training in `{METRICS}`.
 - {used["steps"]:,} steps, {used["tokens"]:,} characters, {used["core_hours"]:.1f} core hours{start}.
 """
+
+
+def _share(recipe: Mapping[str, Any]) -> str:
+    """Return how much of a corpus a recipe trains on; earlier versions had no validation split."""
+    return "95 %" if recipe.get("held_out") == "validation" else "97.5 %"
 
 
 def _changes(training: Mapping[str, Any]) -> str:
@@ -113,23 +120,28 @@ def _optimizer(recipe: Mapping[str, Any]) -> str:
     )
 
 
-def _errors(errors: ErrorRates, command: str) -> str:
-    rows = []
-    for part in (*bin_names(), f"<{SHORT}", f">={SHORT}", "all"):
-        mean, median, per_character = errors[part]
-        if mean.count:
-            spread = f"{median.median:.2f} ({median.low:.2f}-{median.high:.2f})"
-            rows.append(f"| {part} | {mean.count:,} | {mean:.2f} | {spread} | {per_character:.2f} |")
+def _errors(errors: ErrorRates, apart: ErrorRates | None, command: str) -> str:
+    parts = (f"<{SHORT}", f">={SHORT}", "all")
+    rows = [_row(part, *errors[part]) for part in (*bin_names(), *parts)]
+    rows += [_row(f"{part}, apart", *apart[part]) for part in parts] if apart is not None else []
+    meaning = f"""
+Texts apart share no {SHARED} characters in a row with a text of the same file that is not a test text.""" * bool(apart)
     return f"""
 ## Symbol error rate
 
 In percent, over {errors["all"][0].count:,} test texts under unseen keys; measured with `{command}`.
-The mean is over texts. Per character, as in the authors' training script, long texts count more.
+The mean is over texts. Per character, as in the authors' training script, long texts count more.{meaning}
 
-| length | texts | mean ± bootstrap error | median (16-84 %) | per character |
+| length | texts | mean ± standard error | median (16-84 %) | per character |
 | --- | --- | --- | --- | --- |
-{chr(10).join(rows)}
+{chr(10).join(filter(None, rows))}
 """
+
+
+def _row(part: str, mean: Estimate, median: Spread, per_character: Estimate) -> str:
+    """Return a row of the table; an empty one if there are no such texts."""
+    spread = f"{median.median:.2f} ({median.low:.2f}-{median.high:.2f})"
+    return f"| {part} | {mean.count:,} | {mean:.2f} | {spread} | {per_character:.2f} |" * bool(mean.count)
 
 
 _LIMITS = """

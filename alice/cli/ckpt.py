@@ -31,7 +31,9 @@ from alice.text.corpus import POSSIBLE_SOURCES, source_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from alice.checkpoint.export import ErrorRates
     from alice.model import Alice, ModelConfig
+    from alice.solving import ErrorTable
     from alice.solving.known_text import Check
 
 ONNX_TEXTS = 200
@@ -162,11 +164,17 @@ def _export_checkpoint(
         name=name,
         training=summary,
         log=log,
-        errors={part: (errors.mean[part], errors.median[part], errors.per_character[part]) for part in errors.mean},
+        errors=_rates(errors),
+        apart=None if errors.apart is None else _rates(errors.apart),
         command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
         + (f" --samples {samples}" if samples else ""),
     )
     click.echo(f"done: {out}")
+
+
+def _rates(found: "ErrorTable") -> "ErrorRates":
+    """Return the error rates of each part, as a card has them."""
+    return {part: (found.mean[part], found.median[part], found.per_character[part]) for part in found.mean}
 
 
 @ckpt.command("import")

@@ -75,8 +75,9 @@ def choice_options(command: Callable[..., None]) -> Callable[..., None]:
     positive = AtLeast(1)
     for decorate in (
         click.option("--limit", type=positive, help="Stop after this many texts."),
-        click.option("--split", type=NearestChoice(["all", "train", "test"]), default="all", show_default=True,
-                     help="Only the training split (97.5 %) or the test split (2.5 %)."),
+        click.option("--split", type=NearestChoice(["all", "train", "validation", "test"]), default="all",
+                     show_default=True,
+                     help="Only the training split (95 %), or the validation or test split (2.5 % each)."),
         click.option("--segments", type=positive, metavar="N",
                      help="Join words into segments of at least N characters; the length limits do not apply."),
         click.option("--max-length", type=positive, default=LONGEST, show_default=True, help="Longest text to keep."),

@@ -24,7 +24,7 @@ LARGEST = 2**31 - 1
 NONE_WORD = "none"
 """What a user writes for None where a field's default is something else."""
 _SAID_NONE: Any = object()
-SPLITS = ("test", "train", "all")
+SPLITS = ("test", "validation", "train", "all")
 
 
 class UserPath(click.Path):

@@ -87,7 +87,7 @@ _OPTIONS = (
 
 def training_options(*, skip: "Iterable[str]" = ()) -> Decorator:
     """Return a decorator that adds every option of a training, except for the fields of the recipe to skip."""
-    recipe_options = dataclass_options(Recipe, skip=skip, show_defaults=False)
+    recipe_options = dataclass_options(Recipe, skip={"held_out", *skip}, show_defaults=False)
 
     def decorate(command: "Callable[..., Any]") -> "Callable[..., Any]":
         command = recipe_options(command)

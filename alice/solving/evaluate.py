@@ -28,6 +28,10 @@ class Scores:
         parts = {name: bins == number for number, name in enumerate(bin_names())}
         return parts | {f"<{SHORT}": self.lengths < SHORT, f">={SHORT}": self.lengths >= SHORT, "all": self.lengths > 0}
 
+    def only(self, which: NDArray[np.bool_]) -> "Scores":
+        """Return the scores of some of the texts."""
+        return Scores(self.lengths[which], self.errors[which])
+
     def means(self) -> dict[str, float]:
         """Return the mean symbol error rate, a fraction, of each part that has texts."""
         return {name: float(self.errors[part].mean()) for name, part in self.parts().items() if part.any()}
@@ -62,6 +66,8 @@ class ErrorTable:
     """Median over texts in percent, with the 16th and 84th percentile."""
     per_character: dict[str, Estimate]
     """Wrong characters of all texts over all characters, in percent, with its standard error; long texts count more."""
+    apart: "ErrorTable | None" = None
+    """The same for the texts that share no passage with a text of another split, if these were looked for."""
 
 
 @torch.inference_mode()

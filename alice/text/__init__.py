@@ -1,7 +1,7 @@
 """Texts before a model reads them: alphabets, keys and ciphers, cleaning, corpora, batches, counterfactual texts.
 
-Everything from a file or dataset to an encrypted batch of ids belongs here, also the split into training and test
-texts. This room imports no other.
+Everything from a file or dataset to an encrypted batch of ids belongs here, also the split into training,
+validation and test texts. This room imports no other.
 """
 
 from typing import TYPE_CHECKING
@@ -44,9 +44,12 @@ if TYPE_CHECKING:
     from alice.text.frequencies import LEWAND as LEWAND
     from alice.text.frequencies import lewand as lewand
     from alice.text.multilingual import segments as segments
+    from alice.text.overlap import SHARED as SHARED
+    from alice.text.overlap import overlapping as overlapping
     from alice.text.split import Split as Split
     from alice.text.split import is_test as is_test
     from alice.text.split import letters_of as letters_of
+    from alice.text.split import split_of as split_of
 else:
     __getattr__ = lazy_exports(
         __name__,
@@ -100,10 +103,15 @@ else:
                 "lewand",
             ),
             "multilingual": ("segments",),
+            "overlap": (
+                "SHARED",
+                "overlapping",
+            ),
             "split": (
                 "Split",
                 "is_test",
                 "letters_of",
+                "split_of",
             ),
         },
     )

@@ -9,6 +9,7 @@ from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from alice.training.folder import Training as Training
+    from alice.training.folder import saw_validation as saw_validation
     from alice.training.loss import Objective as Objective
     from alice.training.presets import PAPER_SIZES as PAPER_SIZES
     from alice.training.presets import PRESETS as PRESETS
@@ -22,7 +23,10 @@ else:
     __getattr__ = lazy_exports(
         __name__,
         {
-            "folder": ("Training",),
+            "folder": (
+                "Training",
+                "saw_validation",
+            ),
             "loss": ("Objective",),
             "presets": (
                 "PAPER_SIZES",

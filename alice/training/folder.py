@@ -22,7 +22,7 @@ from alice.training.state import LARGEST_COUNT, STATE, read_counters
 
 BUDGET = ("steps", "hours")
 """Fields of the recipe that say when a training ends."""
-CHANGEABLE = {*BUDGET, "save_minutes", "eval_every", "eval_texts", "log_every", "precision", "compile"}
+CHANGEABLE = {*BUDGET, "save_minutes", "eval_every", "eval_texts", "log_every", "keep_steps", "precision", "compile"}
 """Fields that may change when a training is resumed; a change of any other would make it a different training."""
 _SHAPES: dict[str, type | tuple[type, ...]] = {"data": str, "recipe": dict, "model": dict}
 _OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
@@ -204,6 +204,22 @@ def read_description(folder: Path) -> dict[str, Any]:
         if not isinstance(one, dict) or not _is_count(one.get("until"), whole=True):
             raise AliceError(f"{path} cannot be read (earlier_data has {one!r:.60}); start a new training")
     return found
+
+
+def saw_validation(checkpoint: str | Path) -> bool:
+    """Return whether a checkpoint, or one that it started from, was trained on validation texts, as far as is known."""
+    start: Any = str(checkpoint)
+    looked_at: set[Path] = set()
+    while isinstance(start, str) and (start in bundled() or user_path(start).is_dir()):
+        folder = resolve(start)
+        if folder in looked_at or not (folder / TRAINING).exists():
+            return False
+        looked_at.add(folder)
+        described = read_description(folder)
+        if described["recipe"].get("held_out") != "validation":
+            return True
+        start = described.get("init") or described.get("started_from")
+    return False
 
 
 def _read_totals(folder: Path, name: str) -> Totals:

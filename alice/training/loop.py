@@ -25,6 +25,8 @@ from alice.training.recipe import Recipe, rate_factor
 from alice.training.state import STATE, Counters, TrainingState, restore_rng, rng_tensors
 
 Row = dict[str, Any]
+STEPS = "steps"
+"""Folder of the checkpoints that `Recipe.keep_steps` keeps, inside the training folder."""
 
 
 def _flat(row: Row) -> dict[str, float]:
@@ -83,6 +85,7 @@ class Trainer:
             batches = chain([next(batches)], batches)  # reading the corpus does not count as training time
         begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
         stopped = False
+        self._keep()
         while not (finished := self._progress() >= 1) and not stopped:
             row = self._step(next(batches))
             stopped = self._agree(time.monotonic() - begun, stop())
@@ -91,6 +94,7 @@ class Trainer:
                     log.append(line)
                     self.report(line)
                 self.accelerator.log(_flat(line), step=line["step"])
+            self._keep()
             if self.counters.seconds - saved >= 60 * self.recipe.save_minutes:
                 self.save()
                 saved = self.counters.seconds
@@ -112,6 +116,14 @@ class Trainer:
         tensors = {f"{group}/{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
         TrainingState(counters, tensors).write(self.folder)
         self.best().save_pretrained(self.folder)
+
+    def _keep(self) -> None:
+        """Write the weights to a folder of their own if the recipe keeps those of this step.
+
+        That happens before the state of the step is saved, so a resumed training has every folder or writes it again.
+        """
+        if self.accelerator.is_main_process and self.recipe.keeps(self.counters.step):
+            self.best().save_pretrained(self.folder / STEPS / str(self.counters.step))
 
     def best(self) -> Alice:
         """Return the model to keep: the moving average of the weights if there is one."""

@@ -1,6 +1,7 @@
 """How a model is trained: every setting of a training except the architecture, and its learning rate schedule."""
 
 import math
+import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -14,12 +15,14 @@ BatchLengths = Literal["similar", "mixed"]
 LossWeight = Literal["batch", "character", "text"]
 BijectiveLoss = Literal["log-likelihood", "probabilities-as-logits"]
 DecayedWeights = Literal["matrices", "all"]
+HeldOut = Literal["validation", "test"]
 _CHOICES: dict[str, tuple[str, ...]] = {
     "schedule": get_args(Schedule),
     "batch_lengths": get_args(BatchLengths),
     "loss_weight": get_args(LossWeight),
     "bijective_loss": get_args(BijectiveLoss),
     "weight_decay_on": get_args(DecayedWeights),
+    "held_out": get_args(HeldOut),
 }
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
@@ -83,6 +86,13 @@ class Recipe:
     eval_every: int = _field(500, "Steps between measurements on held-out texts.")
     eval_texts: int = _field(500, "Number of held-out texts to measure on.")
     save_minutes: float = _field(10.0, "Minutes between checkpoints.")
+    keep_steps: str = _field(
+        "",
+        "Steps whose weights to keep, in folders steps/N: numbers joined by commas, or log for 0, 1, 2, 4, 8 ...",
+    )
+    held_out: HeldOut = _field(
+        "validation", "Split to measure on; trainings of earlier versions used the test split and trained on the rest."
+    )
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.hours is None):
@@ -106,6 +116,8 @@ class Recipe:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
         if not 0 < self.decay_share <= 1:
             raise AliceError(f"decay_share={self.decay_share} must be greater than 0 and at most 1")
+        if self.keep_steps not in ("", "log") and not re.fullmatch(r"\d{1,9}(,\d{1,9})*", self.keep_steps, re.ASCII):
+            raise AliceError(f"keep_steps={self.keep_steps!r:.60} is neither log nor steps such as 100,300,1000")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -116,6 +128,7 @@ class Recipe:
         """Build from plain values; an unknown key or a value of the wrong type is an error naming it."""
         known = {f.name for f in fields(cls)}
         types = get_type_hints(cls)
+        values = {"held_out": "test"} | values  # earlier versions had no validation split
         for name, value in values.items():
             if name not in known:
                 raise AliceError(f"{where}: unknown key {name!r:.60}{nearest(name[:60], known)}")
@@ -126,6 +139,12 @@ class Recipe:
             return cls(**with_floats(values, numbers))
         except AliceError as error:
             raise AliceError(f"{where}: {error}") from error
+
+    def keeps(self, step: int) -> bool:
+        """Return whether the weights after a step are kept."""
+        if self.keep_steps == "log":
+            return step & (step - 1) == 0
+        return step in map(int, filter(None, self.keep_steps.split(",")))
 
     def progress(self, step: int, seconds: float) -> float:
         """Return the share of the budget that has been used, 0 to 1."""

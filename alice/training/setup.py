@@ -3,7 +3,7 @@
 import atexit
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -23,12 +23,13 @@ from alice.text import (
     Corpus,
     EncodedTexts,
     KeySource,
+    is_test,
     key_pool,
     text_keys,
 )
 from alice.text.split import select
 from alice.training import precision
-from alice.training.folder import Training
+from alice.training.folder import Training, saw_validation
 from alice.training.loop import Row, Trainer
 from alice.training.loss import character_weights
 from alice.training.memory import check_memory
@@ -127,6 +128,8 @@ def _model(training: Training, *, has_state: bool, say: Callable[[str], None]) -
     model = Alice(training.model)
     if training.init is not None and not has_state:
         say(start_from(model, training.init))
+        if saw_validation(training.init):
+            say(f"{training.init} was trained on validation texts, so error rates on them are too low")
     return model
 
 
@@ -155,6 +158,8 @@ def _trainer(
     if resume:
         trainer.resume()
         say(f"resuming at step {trainer.counters.step}")
+        if training.recipe.held_out == "test":
+            say("this training started before there was a validation split, so it still measures on the test split")
     return trainer
 
 
@@ -162,7 +167,7 @@ def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
     """Return the endless batches that a recipe trains on."""
     pool = key_pool(recipe.cipher_pool, recipe.seed) if recipe.cipher_pool else None
     return BatchStream(
-        lambda: select(corpus, "train"),
+        lambda: _training_texts(corpus, recipe),
         corpus.cleaner.alphabet,
         limit=BatchLimit(recipe.batch_tokens, recipe.batch_texts),
         seed=recipe.seed,
@@ -172,13 +177,21 @@ def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
     )
 
 
+def _training_texts(corpus: Corpus, recipe: Recipe) -> Iterator[str]:
+    """Yield the training split; a training of an earlier version goes on with every text that is not a test text."""
+    if recipe.held_out == "validation":
+        return select(corpus, "train")
+    return (text for text in corpus if not is_test(text))
+
+
 def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:
     """Return the held-out texts that a training measures on, under the keys of `evaluate`, never one of its pool."""
     pool = key_pool(recipe.cipher_pool, recipe.seed) if recipe.cipher_pool else None
-    texts = list(islice(select(corpus, "test"), recipe.eval_texts))
+    texts = list(islice(select(corpus, recipe.held_out), recipe.eval_texts))
     if not texts:
         raise AliceError(
-            f"{corpus.name} has no text in its test split; use a larger corpus (at least a few hundred texts)"
+            f"{corpus.name} has no text in its {recipe.held_out} split; "
+            "use a larger corpus (at least a few hundred texts)"
         )
     alphabet = corpus.cleaner.alphabet
     keys = text_keys(len(texts), VALIDATION_SEED, excluded=pool)

@@ -95,9 +95,10 @@ def _member(wanted: Training, given: Collection[str]) -> Member:
         wanted.check_new()
         return Member(wanted)
     recipe = wanted.recipe.to_dict()
+    kept = CHANGEABLE | {"held_out"}  # a sweep of an earlier version goes on as it began
     started = Training.open(
         wanted.folder,
-        {name: recipe[name] for name in recipe if name not in CHANGEABLE or name in given or name in BUDGET},
+        {name: recipe[name] for name in recipe if name not in kept or name in given or name in BUDGET},
     )
     for field, what in _FIXED.items():
         if getattr(started.located(), field) != getattr(wanted.located(), field):

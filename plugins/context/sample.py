@@ -12,13 +12,27 @@ from typing import TYPE_CHECKING
 from weakref import finalize
 
 from alice.errors import AliceError, one_line
-from alice.text import Alphabet, Batch, Batches, BatchLimit, EncodedTexts, Split, letters_of, open_corpus, text_keys
+from alice.text import (
+    Alphabet,
+    Batch,
+    Batches,
+    BatchLimit,
+    EncodedTexts,
+    Split,
+    letters_of,
+    open_corpus,
+    overlapping,
+    split_of,
+    text_keys,
+)
 from alice.text.batches import KEY_STREAM, TRAINING_STREAM
 from alice.text.cleaning import LONGEST
 from alice.text.split import select
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
+    from numpy.typing import NDArray
 
     from alice.plugins.hookspecs import CorpusOpener
 
@@ -29,9 +43,13 @@ class TextPool:
     """Texts of one source for one alphabet; what was read is kept for other contexts that share the pool."""
 
     def __init__(
-        self, source: str, texts: Callable[[], Iterable[str]], training: Callable[[], Iterable[str]] | None = None
+        self,
+        source: str,
+        texts: Callable[[], Iterable[str]],
+        training: Callable[[], Iterable[str]] | None = None,
+        outside: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self.source, self._open = source, texts
+        self.source, self._open, self.outside = source, texts, outside
         self.training = TextPool(source, training) if training is not None else self
         self._read: list[str] = []
         self._rest: Iterator[str] | None = None
@@ -102,7 +120,7 @@ class Sample:
 
     def training_texts(self, count: int) -> list[str]:
         """Return the first texts of the training split, without those that have the letters of one in the sample."""
-        own = set() if self.split == "test" else set(map(letters_of, self.texts))
+        own = set() if self.split in ("test", "validation") else set(map(letters_of, self.texts))
         found: list[str] = []
         read = 0
         while len(found) < count and (more := self.pool.training.first(read + count + len(own))[read:]):
@@ -110,6 +128,10 @@ class Sample:
             found += [text for text in more if letters_of(text) not in own]
         self._trained[0] = max(self._trained[0], read)
         return found[:count]
+
+    def overlapping(self) -> NDArray[np.bool_]:
+        """Return which texts share a passage with a text of another split of the source, (texts,); it is streamed."""
+        return overlapping(self.texts, self.pool.outside())
 
     def training(self, count: int) -> Sample:
         """Return a sample of the texts that `training_texts` gives, under keys of their own; it is read on first use.
@@ -248,7 +270,12 @@ def _open_plugin_corpus(name: str, opener: CorpusOpener, alphabet: Alphabet) -> 
 
 def _pool_of(source: str, texts: Callable[[Split], Iterable[str]], split: Split) -> TextPool:
     """Return the pool of one split, which also knows the pool of the training split."""
-    return TextPool(source, lambda: texts(split), None if split == "train" else lambda: texts("train"))
+    training = None if split == "train" else lambda: texts("train")
+
+    def outside() -> Iterator[str]:
+        return (text for text in texts("all") if split not in ("all", split_of(text)))
+
+    return TextPool(source, lambda: texts(split), training, outside)
 
 
 def _wanted(texts: Iterable[str], longest: int, split: Split) -> Iterator[str]:

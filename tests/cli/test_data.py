@@ -1,13 +1,14 @@
 import gzip
 import io
 import json
+from itertools import chain
 
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
 from alice.cli import main, progress
-from alice.text.split import is_test
+from alice.text.split import is_test, split_of
 
 SENTENCES = [f"This is sentence {a}{b} of the corpus, and no other." for a in "abcdefghij" for b in "klmnopqrst"]
 DIRTY = ["tiny", "Has a number 7 inside of it", SENTENCES[0].upper(), "x" * 400]
@@ -58,13 +59,13 @@ def test_a_prepared_file_is_a_source_that_nothing_is_dropped_from(source, tmp_pa
     assert gzip.decompress(once).decode().count("\n") == 100
 
 
-def test_the_two_splits_make_up_the_whole(source, tmp_path):
-    for split in ("train", "test"):
+def test_the_splits_make_up_the_whole(source, tmp_path):
+    found = {}
+    for split in ("train", "validation", "test"):
         run("prepare", source, "--split", split, "--out", tmp_path / f"{split}.txt")
-    train, test = ((tmp_path / f"{split}.txt").read_text().splitlines() for split in ("train", "test"))
-    assert sorted(train + test) == sorted(sentence.upper() for sentence in SENTENCES)
-    assert all(map(is_test, test))
-    assert not any(map(is_test, train))
+        found[split] = (tmp_path / f"{split}.txt").read_text().splitlines()
+        assert {split_of(text) for text in found[split]} == {split}
+    assert sorted(chain(*found.values())) == sorted(sentence.upper() for sentence in SENTENCES)
 
 
 def test_limit_stops_early(source, tmp_path):

@@ -9,6 +9,7 @@ from workbench import save_checkpoint, save_texts
 from alice.cli import main
 from alice.plugins import RunContext
 from alice.plugins.builtin.errors_by_length import ErrorsByLength
+from alice.text import open_corpus, split_of
 
 SEED = 3
 
@@ -76,3 +77,33 @@ def test_lengths_columns_and_splits_are_options(ckpt, tmp_path):
     short = sum(15 <= len(line) <= 30 for line in lines)
     found = evaluate(ckpt, "--data", table, "--text-column", "motto", "--max-length", 30, "--split", "all", "--json")
     assert json.loads(found.stdout)["texts"] == short > 0
+
+
+def test_texts_that_another_split_repeats_are_left_out_of_a_second_row(ckpt, tmp_path):
+    texts = list(open_corpus("quotes", max_length=60))[:600]
+    test, train = (
+        [text for text in texts if split_of(text) == split and len(text) >= 40] for split in ("test", "train")
+    )
+    assert len(test) > 3
+    copied = next(f"{a[:-1]} {test[0]}" for a in train if split_of(f"{a[:-1]} {test[0]}") == "train")
+    (tmp_path / "texts.txt").write_text("\n".join([*test, *train, copied]) + "\n")
+    found = json.loads(evaluate(ckpt, "--data", tmp_path / "texts.txt", "--json").stdout)
+    assert found["apart"]["texts"] <= found["texts"] - 1
+    shown = evaluate(ckpt, "--data", tmp_path / "texts.txt").stdout
+    assert f"mean over the {found['apart']['texts']:,} texts apart" in shown
+    for arguments in (["--no-overlap"], ["--samples", 3], ["--split", "all"]):
+        assert (
+            json.loads(evaluate(ckpt, "--data", tmp_path / "texts.txt", "--json", *arguments).stdout)["apart"] is None
+        )
+
+
+def test_fewer_texts_than_asked_for_is_said(ckpt, tmp_path):
+    data = save_texts(tmp_path / "texts.txt", 30)
+    done = evaluate(ckpt, "--data", data, "--split", "all", "--samples", 10_000)
+    assert "there are only 30 such texts, fewer than the 10,000 of --samples" in done.stderr
+    assert "there are only" not in evaluate(ckpt, "--data", data, "--split", "all", "--samples", 30).stderr
+
+
+def test_a_model_trained_on_validation_texts_is_named_as_such():
+    assert "base was trained on validation texts" in evaluate("base", "--split", "validation", "--samples", 2).stderr
+    assert "trained on" not in evaluate("base", "--samples", 2).stderr

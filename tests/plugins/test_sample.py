@@ -7,7 +7,7 @@ from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_model, tiny_texts
 from alice.text.corpus import open_corpus
-from alice.text.split import is_test
+from alice.text.split import select, split_of
 
 
 def plaintexts(ctx):
@@ -21,7 +21,7 @@ def test_training_texts_are_the_first_of_the_training_split(tiny_alice, tmp_path
     ctx = RunContext.open(tiny_alice, data=data, split="test")
     learnt = ctx.sample(2).training_texts(200)
     cleaned = list(open_corpus(data)) if as_file else texts
-    assert learnt == [text for text in cleaned if not is_test(text)][:200]
+    assert learnt == list(select(cleaned, "train"))[:200]
     assert not set(learnt) & plaintexts(ctx)
 
 
@@ -33,12 +33,12 @@ def test_training_texts_exclude_those_of_the_context(tiny_alice, split):
     learnt = small.training_texts(20)
     assert len(learnt) == 20
     assert not set(learnt) & plaintexts(small)
-    assert not any(map(is_test, learnt))
+    assert {split_of(text) for text in learnt} == {"train"}
     assert ctx.training_texts(20) == []
 
 
 def test_training_texts_exclude_other_versions_of_those_of_the_context(tiny_alice):
-    first, *others = [text for text in tiny_texts(12) if not is_test(text)]
+    first, *others = select(tiny_texts(12), "train")
     versions = [first.replace(" ", ", "), first.replace(" ", "; "), first + "!", first + "?"]
     ctx = RunContext.open(tiny_alice, data=[first, *versions, *others], split="all").sample(1)
     assert ctx.training_texts(2) == others[:2]  # and no fewer than there are

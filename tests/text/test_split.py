@@ -1,5 +1,6 @@
 import os
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from alice.errors import AliceError
 from alice.text.alphabet import ENGLISH
 from alice.text.corpus import open_corpus
-from alice.text.split import is_test, select
+from alice.text.split import is_test, select, split_of
 
 QUOTES500K = Path(__file__).parents[2] / ".." / "shared" / "data" / "quotes500k.csv.gz"
 LONG = os.environ.get("ALICE_LONG") == "1"
@@ -29,6 +30,7 @@ KNOWN_TESTS = [
     "TEXT SGA",
     "TEXT NHA",
 ]
+KNOWN_VALIDATION = ["TEXT QBA", "TEXT XBA", "TEXT SCA", "TEXT DDA", "TEXT CGA", "TEXT NGA", "TEXT QHA"]
 
 
 def test_the_split_of_known_texts_never_changes():
@@ -49,11 +51,16 @@ def test_capitals_do_not_matter():
     assert [is_test(text.lower()) for text in NUMBERED] == [is_test(text) for text in NUMBERED]
 
 
-def test_the_two_splits_share_nothing_and_make_up_the_whole_in_order():
-    train, test = list(select(NUMBERED, "train")), list(select(NUMBERED, "test"))
-    assert not set(train) & set(test)
-    assert sorted(train + test) == sorted(NUMBERED)
-    assert train == [text for text in NUMBERED if not is_test(text)]
+def test_one_text_in_forty_is_a_validation_text():
+    assert sum(split_of(text) == "validation" for text in NUMBERED) / len(NUMBERED) == pytest.approx(1 / 40, rel=0.15)
+    assert [text for text in NUMBERED[:200] if split_of(text) == "validation"] == KNOWN_VALIDATION
+
+
+def test_the_splits_share_nothing_and_make_up_the_whole_in_order():
+    splits = {split: list(select(NUMBERED, split)) for split in ("train", "validation", "test")}
+    assert sorted(chain(*splits.values())) == sorted(NUMBERED)
+    for split, texts in splits.items():
+        assert texts == [text for text in NUMBERED if split_of(text) == split]
     assert list(select(NUMBERED, "all")) == NUMBERED
 
 
@@ -66,8 +73,8 @@ def test_selecting_streams():
 
 
 def test_an_unknown_split_is_an_error():
-    with pytest.raises(AliceError, match="no split 'validation'; choose 'test', 'train' or 'all'"):
-        select([], "validation")
+    with pytest.raises(AliceError, match="no split 'dev'; choose 'test', 'validation', 'train' or 'all'"):
+        select([], "dev")
 
 
 @pytest.mark.long

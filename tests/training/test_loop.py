@@ -16,7 +16,7 @@ from alice.text.alphabet import ENGLISH
 from alice.text.batches import text_keys
 from alice.text.cipher import key_pool
 from alice.text.corpus import open_corpus
-from alice.text.split import is_test, select
+from alice.text.split import select, split_of
 from alice.training.folder import read_metrics
 from alice.training.loop import Trainer
 from alice.training.loss import Objective
@@ -113,10 +113,10 @@ def test_validation_measures_what_evaluate_does(corpus, trained):
     assert score(model, batches).means()["all"] == pytest.approx(logged, abs=1e-9)
 
 
-def test_a_corpus_without_test_texts_is_refused(tmp_path):
-    lonely = next(text for text in (f"THIS IS LONELY TEXT {c}." for c in "ABCDEF") if not is_test(text))
+def test_a_corpus_without_validation_texts_is_refused(tmp_path):
+    lonely = next(text for text in (f"THIS IS LONELY TEXT {c}." for c in "ABCDEF") if split_of(text) == "train")
     (tmp_path / "few.txt").write_text(lonely + "\n")
-    with pytest.raises(AliceError, match="no text in its test split"):
+    with pytest.raises(AliceError, match="no text in its validation split"):
         carry_out(small_training(tmp_path / "new", tmp_path / "few.txt"))
 
 

@@ -39,6 +39,13 @@ def test_progress_counts_steps_or_time():
 
 
 @pytest.mark.parametrize(
+    ("keep_steps", "kept"), [("", []), ("300,7", [7, 300]), ("log", [0, *(2**n for n in range(9))])]
+)
+def test_steps_are_kept_from_a_list_or_at_powers_of_two(keep_steps, kept):
+    assert list(filter(Recipe(steps=1000, keep_steps=keep_steps).keeps, range(500))) == kept
+
+
+@pytest.mark.parametrize(
     ("fields", "complaint"),
     [
         ({}, "one budget"),
@@ -54,6 +61,7 @@ def test_progress_counts_steps_or_time():
         ({"steps": 5, "seed": -1}, "seed=-1 must be 0 or more"),
         ({"steps": 5, "lr": float("nan")}, "lr=nan must be greater than 0"),
         ({"steps": 10**10}, "steps=10000000000 is too large"),
+        ({"steps": 5, "keep_steps": "100;300"}, "keep_steps='100;300' is neither log nor steps such as"),
     ],
 )
 def test_an_invalid_recipe_is_refused(fields, complaint):

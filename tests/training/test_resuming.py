@@ -16,6 +16,7 @@ from alice.errors import AliceError
 from alice.model import Alice
 from alice.training import precision
 from alice.training.folder import Training, read_metrics
+from alice.training.loop import STEPS
 from alice.training.state import STATE, TrainingState
 
 KILLED = """
@@ -42,7 +43,9 @@ def folder(trained, tmp_path):
 
 
 def test_a_training_of_an_earlier_version_resumes_with_the_settings_that_it_had(corpus, tmp_path):
-    unbroken, old = (small_training(tmp_path / name, corpus, variant="dynamic", steps=12) for name in ("new", "old"))
+    unbroken, old = (
+        small_training(tmp_path / name, corpus, variant="dynamic", steps=12, held_out="test") for name in ("new", "old")
+    )
     carry_out(unbroken)
     carry_out(old, stop=lambda: True)  # after its first step
     earlier = json.loads((checkpoint.bundled()["base"] / "training.json").read_text())
@@ -50,16 +53,29 @@ def test_a_training_of_an_earlier_version_resumes_with_the_settings_that_it_had(
     for part in ("recipe", "model"):
         assert "attention_dropout" not in earlier[part]
         assert "loss_weight" not in earlier[part]
+        assert "held_out" not in earlier[part]
         about[part] = {name: value for name, value in about[part].items() if name in earlier[part]}
     (old.folder / "training.json").write_text(json.dumps(about))
     kept = {name: value for name, value in config.items() if name in earlier["model"] or name == "format"}
     (old.folder / "config.json").write_text(json.dumps(kept))
-    assert carry_out(Training.open(old.folder, {}), resume=True)
+    said = []
+    assert carry_out(Training.open(old.folder, {}), resume=True, say=said.append)
     assert same_weights(unbroken.folder, old.folder)
+    assert said[-1].endswith("so it still measures on the test split")
+
+
+def test_the_weights_of_chosen_steps_are_kept(corpus, trained, tmp_path):
+    training = small_training(tmp_path / "kept", corpus, steps=20, keep_steps="0,7,20")
+    carry_out(training)
+    assert {path.name for path in (training.folder / STEPS).iterdir()} == {"0", "7", "20"}
+    assert same_weights(training.folder / STEPS / "20", trained)
+    assert not same_weights(training.folder / STEPS / "7", trained)
+    assert Alice.from_pretrained(training.folder / STEPS / "0").config == training.model
 
 
 def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
     fields = {"variant": "bijective", "steps": 60, "model": {"dropout": 0.1}, "ema": 0.9, "save_minutes": 0.0}
+    fields["keep_steps"] = "log"
     unbroken, broken = (small_training(tmp_path / name, corpus, **fields) for name in ("unbroken", "broken"))
     carry_out(unbroken)
     broken.describe()
@@ -74,6 +90,9 @@ def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
     assert carry_out(Training.open(broken.folder, {}), resume=True)
     assert same_weights(unbroken.folder, broken.folder)
     assert losses(unbroken.folder) == losses(broken.folder)
+    steps = sorted(int(path.name) for path in (broken.folder / STEPS).iterdir())
+    assert steps == [0, 1, 2, 4, 8, 16, 32]
+    assert all(same_weights(*(one.folder / STEPS / str(step) for one in (unbroken, broken))) for step in steps)
     assert not list(broken.folder.glob(".*.alice-interp-draft"))
 
 
