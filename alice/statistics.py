@@ -1,11 +1,14 @@
 """Means over texts with standard errors: the Bayesian bootstrap of means, of their differences, and of ratios of sums.
 
-Pure numpy.
+A weighting of n texts by Dirichlet(1, ..., 1) gives a mean the variance sum((x - mean)^2) / (n (n + 1)). This is
+smaller than the variance over new texts by the factor (n - 1) / (n + 1). All errors here are corrected for that, and
+the error of a mean needs no random draws. Texts that are all alike have no error: they do not tell how others vary.
 """
 
 import math
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +16,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BOOTSTRAP_DRAWS = 50
+BOOTSTRAP_DRAWS = 2000
+"""Random weightings of the texts. The paper has 50, which gives each standard error an error of its own of 10 %."""
+CHUNK = 256
+"""Number of texts, or of weightings, whose weights are in memory at a time."""
+COPIES = 2
+"""How often an interval counts the farthest text again, for even rarer texts that the sample does not have."""
+ROUNDING = 1e-12
+"""Relative differences up to this are rounding."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over texts with its standard error, which is NaN for fewer than two texts."""
+    """A mean over texts with its standard error, which is NaN if fewer than two texts differ."""
 
     mean: float
     error: float
@@ -50,12 +60,9 @@ def blank_nan(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def bayesian_bootstrap(values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> Estimate:
-    """Return the mean and its standard deviation over random weightings of the texts (Rubin 1981), (texts,).
-
-    A single text has only one weighting, so it has a mean but no error.
-    """
-    return PairedBootstrap(np.asarray(values, np.float64)[:, None], rng, draws=draws).estimates[0]
+def bayesian_bootstrap(values: Floats, rng: np.random.Generator) -> Estimate:
+    """Return the mean with the standard error of the Bayesian bootstrap (Rubin 1981) in closed form, (texts,)."""
+    return PairedBootstrap(np.asarray(values, np.float64)[:, None], rng).estimates[0]
 
 
 class PairedBootstrap:
@@ -67,29 +74,38 @@ class PairedBootstrap:
         found = PairedBootstrap(errors, ctx.rng)    # (texts, columns)
         found.mean, found.error, found.interval()   # of each column
         found.difference(0, 3).interval()           # of column 0 minus column 3
+
+    Errors and intervals have closed forms; weightings are drawn only for `draws`.
     """
 
     def __init__(self, values: Floats, rng: np.random.Generator, *, draws: int = BOOTSTRAP_DRAWS) -> None:
-        """Draw the weightings of values, (texts, columns).
+        """Summarise values, (texts, columns).
 
         A text whose value is NaN does not contribute to that column.
         """
-        values = np.asarray(values, np.float64)
-        present = ~np.isnan(values)
-        self.count: Ints = present.sum(0)
+        self._values = np.asarray(values, np.float64)
+        self._seed, self._size = int(rng.integers(2**63)), draws
+        self.count: Ints = (~np.isnan(self._values)).sum(0)
         """Number of texts that contribute to each column, (columns,)."""
-        filled = np.where(present, values, 0.0)
-        self.mean: Floats = ratio(filled.sum(0), self.count)
+        self.mean: Floats = ratio(np.nansum(self._values, axis=0), self.count)
         """Mean of each column, (columns,); NaN without texts."""
-        weights = rng.dirichlet(np.ones(len(values)), size=draws) if len(values) > 1 else np.ones((draws, len(values)))
-        whole = np.ones((draws, 1)) if present.all() else weights @ present
-        self.draws: Floats = ratio(weights @ filled, np.broadcast_to(whole, (draws, values.shape[1])))
-        """Mean of each column for each weighting, (draws, columns)."""
+
+    @cached_property
+    def draws(self) -> Floats:
+        """Mean of each column for each weighting, (draws, columns), for functions of several columns."""
+        rng, texts = np.random.default_rng(self._seed), len(self._values)
+        present = ~np.isnan(self._values)
+        filled, drawn = np.where(present, self._values, 0.0), []
+        for start in range(0, self._size, CHUNK):
+            weights = rng.exponential(size=(min(CHUNK, self._size - start), texts))
+            drawn.append(ratio(weights @ filled, weights @ present))
+        return np.concatenate(drawn)
 
     @property
     def error(self) -> Floats:
-        """Standard error of each column, (columns,); NaN for fewer than two texts."""
-        return np.where(self.count > 1, self.draws.std(0, ddof=1), np.nan)
+        """Standard error of each column, (columns,); NaN if fewer than two texts differ."""
+        squares, count = np.nansum((self._values - self.mean) ** 2, axis=0), (~np.isnan(self._values)).sum(0)
+        return np.where(_alike(self._values), np.nan, np.sqrt(ratio(squares, count * (count - 1.0))))
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -100,18 +116,72 @@ class PairedBootstrap:
         ]
 
     def interval(self, level: float = 0.95) -> Floats:
-        """Return the lower and upper end that enclose a share `level` of the weightings, (columns, 2)."""
-        ends = np.percentile(self.draws, [50 * (1 - level), 50 * (1 + level)], axis=0).T
-        return np.where(self.count[:, None] > 1, ends, np.nan)
+        """Return the interval of each mean, (columns, 2); NaN if fewer than two texts differ.
+
+        Error rates are skewed: many texts have none, and a few have most of them. This is Student's interval corrected
+        for skewness, together with the one in which the farthest text counts COPIES times more: with 100 texts or more
+        it holds the true mean of real error rates in at least 93 % of the samples (tests/test_coverage.py).
+        """
+        usable = ~_alike(self._values)
+        ends = np.full((len(usable), 2), np.nan)
+        values = self._values[:, usable]
+        if values.size:
+            far = np.nanargmax(np.abs(values - self.mean[usable]), axis=0)
+            again = np.tile(np.take_along_axis(values, far[None], axis=0), (COPIES, 1))
+            both = skewed_interval(values, level), skewed_interval(np.concatenate([values, again]), level)
+            ends[usable] = np.stack([np.minimum(*both)[:, 0], np.maximum(*both)[:, 1]], axis=1)
+        return ends
 
     def difference(self, first: int | Ints, second: int | Ints) -> "PairedBootstrap":
-        """Return columns `first` minus columns `second` as new columns, with the errors of a paired comparison."""
+        """Return columns `first` minus columns `second` as new columns, with the errors of a paired comparison.
+
+        Where a text lacks one of the two values, the difference is linearised: the text contributes its other value's
+        distance from the mean.
+        """
         first, second = np.broadcast_arrays(np.atleast_1d(first), np.atleast_1d(second))
         found = copy(self)
+        found.__dict__.pop("draws", None)
         found.mean = self.mean[first] - self.mean[second]
-        found.draws = self.draws[:, first] - self.draws[:, second]
         found.count = np.minimum(self.count[first], self.count[second])
+        found._values = self._values[:, first] - self._values[:, second]
+        if np.isnan(self._values).any():
+            either = ~np.isnan(self._values[:, first]) | ~np.isnan(self._values[:, second])
+            parts = [
+                np.nan_to_num(self._values - self.mean)[:, of] * ratio(either.sum(0) * 1.0, self.count[of])
+                for of in (first, second)
+            ]
+            found._values = np.where(either, found.mean + parts[0] - parts[1], np.nan)
         return found
+
+
+def skewed_interval(values: Floats, level: float = 0.95) -> Floats:
+    """Return Student's interval of each mean, corrected for skewness (Hall 1992), (texts, columns) -> (columns, 2).
+
+    With a skewness g and n texts, Hall's transformation t + g t^2 / (3 sqrt n) + g^2 t^3 / (27 n) + g / (6 sqrt n) of
+    Student's t is closer to normal than t itself. The ends are its inverse. At least two texts must differ.
+    """
+    from scipy.special import stdtrit  # here, because scipy is slow to import
+
+    count = (~np.isnan(values)).sum(0)
+    mean = np.nansum(values, axis=0) / count
+    away = values - mean
+    second, third = (np.nansum(away**power, axis=0) / count for power in (2, 3))
+    slant = third / second**1.5 / np.sqrt(count)
+    steps = stdtrit(count - 1.0, np.array([[1 + level], [1 - level]]) / 2)  # (2, columns)
+    straight = np.abs(slant) < 1e-6
+    divisor = np.where(straight, 1.0, slant)
+    moved = np.where(straight, steps, 3 / divisor * (np.cbrt(1 + slant * (steps - slant / 6)) - 1))
+    ends: Floats = (mean - moved * np.sqrt(second / (count - 1))).T
+    return ends
+
+
+def _alike(values: Floats) -> NDArray[np.bool_]:
+    """Return for each column whether fewer than two of its values differ, (texts, columns) -> (columns,)."""
+    present = ~np.isnan(values)
+    high = values.max(0, initial=-np.inf, where=present)
+    low = values.min(0, initial=np.inf, where=present)
+    with np.errstate(invalid="ignore"):
+        return ~(high - low > ROUNDING * np.maximum(np.abs(high), np.abs(low)))
 
 
 def spread(values: Floats) -> Spread:
@@ -130,6 +200,7 @@ class RatioBootstrap:
 
     `bayesian_bootstrap` is for a mean and holds a value per text. This is for a ratio whose whole differs between
     texts, and holds only sums. Exponential weights are unnormalised Dirichlet weights; in a ratio the norm cancels.
+    The weights of a text do not depend on the batches.
     """
 
     def __init__(self, rng: np.random.Generator, size: int, *, draws: int = BOOTSTRAP_DRAWS) -> None:
@@ -147,12 +218,14 @@ class RatioBootstrap:
 
     def add(self, part: Counts, whole: Counts) -> None:
         """Add texts, (texts, size) each."""
-        weights = self._rng.exponential(size=(len(self.part_draws), len(part)))
         self.part += part.sum(0)
         self.whole += whole.sum(0)
         self.texts += (whole > 0).sum(0)
-        self.part_draws += weights @ part
-        self.whole_draws += weights @ whole
+        for start in range(0, len(part), CHUNK):
+            some = slice(start, start + CHUNK)
+            weights = self._rng.exponential(size=(len(part[some]), len(self.part_draws))).T
+            self.part_draws += weights @ part[some].astype(np.float64)
+            self.whole_draws += weights @ whole[some].astype(np.float64)
 
     @property
     def ratio(self) -> Floats:
@@ -166,12 +239,22 @@ class RatioBootstrap:
 
     @property
     def error(self) -> Floats:
-        """Standard error of the ratio, (size,); NaN where fewer than two texts contribute."""
+        """Standard error of the ratio, (size,); NaN where fewer than two texts differ."""
         return self.spread(self.ratio_draws)
 
     def spread(self, draws: Floats) -> Floats:
         """Return the standard error of a quantity of the draws, (draws, size) -> (size,); NaN as in `error`."""
-        return np.where(self.texts > 1, draws.std(0, ddof=1), np.nan)
+        return spread_of_draws(draws, self.texts)
+
+
+def spread_of_draws(draws: Floats, texts: int | Ints) -> Floats:
+    """Return the standard error over texts from Bayesian weightings of them, (draws, size) -> (size,).
+
+    NaN if fewer than two texts contribute, or if all draws are the same.
+    """
+    count = np.broadcast_to(texts, draws.shape[1:])
+    corrected = np.sqrt(ratio(count + 1.0, count - 1.0))
+    return np.where(_alike(draws), np.nan, draws.std(0, ddof=1) * corrected)
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:

@@ -30,14 +30,14 @@ def test_lengths_fall_into_the_papers_bins():
 def test_the_bootstrap_error_is_the_standard_error_of_the_mean():
     rng = np.random.default_rng(0)
     values = rng.normal(size=2000)
-    estimate = bayesian_bootstrap(values, rng, draws=2000)
+    estimate = bayesian_bootstrap(values, rng)
     assert estimate.mean == values.mean()
-    assert estimate.error == pytest.approx(values.std() / np.sqrt(2000), rel=0.1)
+    assert estimate.error == pytest.approx(values.std(ddof=1) / np.sqrt(2000))
     assert estimate.count == 2000
 
 
 def test_the_bootstrap_of_equal_values_has_no_error():
-    assert bayesian_bootstrap(np.full(10, 0.25), np.random.default_rng(0)).error == pytest.approx(0, abs=1e-12)
+    assert np.isnan(bayesian_bootstrap(np.full(10, 0.1), np.random.default_rng(0)).error)
 
 
 def test_one_value_has_a_mean_but_no_error():

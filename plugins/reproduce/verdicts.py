@@ -13,8 +13,8 @@ import numpy as np
 from scipy.stats import binomtest
 from scipy.stats import t as student
 
-from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line
-from alice.statistics import Floats, PairedBootstrap
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_line, fit_slopes
+from alice.statistics import Floats, PairedBootstrap, spread_of_draws
 from alice.text import lewand
 
 Outcome = Literal["holds", "does not hold", "undecided"]
@@ -25,8 +25,6 @@ ALWAYS = 0.99
 """A share that should be 1 must be shown to exceed this: no number of texts proves that there is no exception."""
 FEWEST = 30
 """Minimum number of texts for a t interval."""
-DRAWS = 1000
-"""Reweightings of the texts, where they are drawn here."""
 EARLY = 0.25
 """Share of the layers that count as early."""
 HIGH, LOW = 0.9, 0.5
@@ -126,13 +124,10 @@ def _quantile(freedom: float, tests: int = 1) -> float:
 
 
 def _spread(draws: Floats, texts: int) -> float:
-    """Return the standard error over `texts` texts from Bayesian reweightings of them, (draw,).
-
-    Their variance is smaller than that of a mean over new texts by the factor (texts - 1) / (texts + 1).
-    """
+    """Return the standard error over `texts` texts from Bayesian weightings of them, (draw,); NaN for few texts."""
     if len(draws) < 2 or texts < FEWEST:
         return math.nan
-    return float(draws.std(ddof=1)) * math.sqrt((texts + 1) / (texts - 1))
+    return float(np.nan_to_num(spread_of_draws(draws[:, None], texts)[0]))  # 0 if so many texts are all alike
 
 
 def _exact(cases: int, texts: int) -> tuple[float, float]:
@@ -148,7 +143,7 @@ def _exact(cases: int, texts: int) -> tuple[float, float]:
 
 def error_falls(errors: Floats, rng: np.random.Generator) -> Verdict:
     """Test that every layer lowers the mean error, (text, layer): whether the smallest drop is above zero."""
-    drops = PairedBootstrap(-np.diff(errors, axis=1), rng, draws=DRAWS)  # (text, layer)
+    drops = PairedBootstrap(-np.diff(errors, axis=1), rng)  # (text, layer)
     return judge_smallest(drops.mean, drops.draws, texts=len(errors))
 
 
@@ -188,14 +183,8 @@ def always_higher(ours: Floats, theirs: Floats, our_draws: Floats, their_draws: 
 
 def frequent_letters_err_less(rates: Floats, draws: Floats, *, texts: int) -> Verdict:
     """Test that the excess of errors falls with a letter's frequency in English, (26,), (draw, 26): the slope."""
-    slopes = np.array([_excess_slope(row) for row in draws])
-    return judge_draws(_excess_slope(rates), slopes, texts=texts, side="below")
-
-
-def _excess_slope(rates: Floats) -> float:
-    """Return the slope of the best-fit line over the letters that occur; NaN if none is ever wrong."""
-    line = fit_line(lewand(), excess(rates, lewand()))
-    return math.nan if line is None else line.slope
+    slope, *slopes = fit_slopes(lewand(), excess(np.vstack([rates, draws]), lewand()))
+    return judge_draws(float(slope), np.array(slopes), texts=texts, side="below")
 
 
 def errs_more(ours: Floats, theirs: Floats) -> Verdict:

@@ -9,8 +9,6 @@ from alice.causal import Recovered, recovered
 from alice.plugins.builtin.ablation.measure import ROTATED, WAYS, Measured
 from alice.statistics import Floats, PairedBootstrap
 
-DRAWS = 2000
-"""Weightings of the texts for the intervals of the SER."""
 MAIN = "resample"
 """The replacement that kinds and pairs are judged by: it stays among what the model has seen."""
 
@@ -42,7 +40,7 @@ class Losses:
         added = 100 * (measured.without[..., 1] - measured.clean[:, None, None, 1])
         errors = {}
         for number, way in enumerate(WAYS):
-            drawn = PairedBootstrap(added[:, number], rng, draws=DRAWS)
+            drawn = PairedBootstrap(added[:, number], rng)
             errors[way] = drawn.mean, drawn.interval()
         both = np.concatenate([found.share[None], found.draws])[:, len(WAYS) * parts :]
         more = by_part[ROTATED].draws - by_part[MAIN].draws

@@ -10,9 +10,6 @@ from alice.plugins.context import RunContext
 from alice.solving import ErrorTable, Scores, score
 from alice.statistics import Estimate, Floats, Ints, PairedBootstrap, bayesian_bootstrap
 
-DRAWS = 1000
-"""Weightings of the texts for the interval of a difference."""
-
 
 @dataclass(frozen=True, eq=False)
 class ModelErrors:
@@ -108,7 +105,7 @@ def _differences(errors: dict[str, Floats], scores: Scores, rng: np.random.Gener
     for part, chosen in scores.parts().items():
         if len(names) < 2 or chosen.sum() < 2:
             continue
-        against_first = PairedBootstrap(values[chosen], rng, draws=DRAWS).difference(np.arange(1, len(names)), 0)
+        against_first = PairedBootstrap(values[chosen], rng).difference(np.arange(1, len(names)), 0)
         rows = zip(names[1:], against_first.estimates, against_first.interval().tolist(), strict=True)
         found += [Difference(name, names[0], part, one, (low, high)) for name, one, (low, high) in rows]
     return tuple(found)

@@ -9,9 +9,6 @@ from alice.plugins.builtin.evidence.attribution import FRACTIONS
 from alice.plugins.builtin.evidence.measure import ORDERS, Measured
 from alice.statistics import PairedBootstrap
 
-DRAWS = 2000
-"""Weightings of the texts from which intervals are taken."""
-
 
 @dataclass(frozen=True, eq=False)
 class Summed:
@@ -39,10 +36,10 @@ class Summed:
         columns = numbers.curves.reshape(len(clean), -1)
         return cls(
             found,
-            PairedBootstrap(shares, rng, draws=DRAWS),
-            PairedBootstrap(numbers.nats, rng, draws=DRAWS),
-            PairedBootstrap(numbers.losses, rng, draws=DRAWS),
-            PairedBootstrap(numbers.agreement[:, None], rng, draws=DRAWS),
+            PairedBootstrap(shares, rng),
+            PairedBootstrap(numbers.nats, rng),
+            PairedBootstrap(numbers.losses, rng),
+            PairedBootstrap(numbers.agreement[:, None], rng),
             recovered(columns, clean, deleted, rng),
         )
 

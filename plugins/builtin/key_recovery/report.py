@@ -130,8 +130,7 @@ def _metrics(measured: Sequence[Measured], estimates: Estimates) -> list[Metric]
     for found in measured:
         model = found.model
         for name, value in estimates[model][ALL].items():
-            error = value.error or None  # texts that are all alike say nothing about the error
-            metrics.append(Metric(name, value.mean, error, unit="%", model=model, label=MEASURES[name]))
+            metrics.append(Metric(name, value.mean, value.error, unit="%", model=model, label=MEASURES[name]))
         if found.bijective:
             of_all, label = 100 * float(found.keys.accuracy_of_all.mean()), "key letters right, of all 26"
             metrics.append(Metric("key-accuracy-of-26", of_all, unit="%", model=model, label=label))
@@ -144,7 +143,7 @@ def _metrics(measured: Sequence[Measured], estimates: Estimates) -> list[Metric]
 def _length_table(estimates: Estimates) -> Table:
     names = [name.replace("-", "_") for name in MEASURES]
     rows: list[tuple[Any, ...]] = [
-        (model, length, values["key-accuracy"].count, *(cell for value in values.values() for cell in _cells(value)))
+        (model, length, values["key-accuracy"].count, *(cell for value in values.values() for cell in value.cells))
         for model, lengths in estimates.items()
         for length, values in lengths.items()
         if values["key-accuracy"].count
@@ -157,12 +156,6 @@ def _length_table(estimates: Estimates) -> Table:
     columns = ("model", "length", "texts", *(column for name in names for column in (name, f"{name}_error")))
     labels = {name: f"{label}, %" for name, label in zip(names, MEASURES.values(), strict=True)}
     return Table(columns, rows, caption, labels={"length": "characters", **labels})
-
-
-def _cells(estimate: Estimate) -> tuple[float | None, float | None]:
-    """Return a share and its error, which is unknown if all texts are alike."""
-    mean, error = estimate.cells
-    return mean, error or None
 
 
 def _length_figures(estimates: Estimates, colliding: Sequence[str]) -> dict[str, Figure]:

@@ -45,3 +45,16 @@ def fit_line(x: Floats, y: Floats) -> Line | None:
     found = linregress(x[finite], y[finite])
     values = (found.slope, found.stderr, found.intercept, found.rvalue, found.pvalue)
     return Line(*map(float, values))
+
+
+def fit_slopes(x: Floats, y: Floats) -> Floats:
+    """Return the slope of the line through the points of each row, (points,), (rows, points) -> (rows,).
+
+    Points that are not finite are left out; a row without two of them has the slope NaN.
+    """
+    finite = np.isfinite(x) & np.isfinite(y)
+    count = np.maximum(finite.sum(-1, keepdims=True), 1)
+    away = np.where(finite, x - np.where(finite, x, 0.0).sum(-1, keepdims=True) / count, 0.0)
+    squares = (away**2).sum(-1)
+    product = (away * np.where(finite, y, 0.0)).sum(-1)
+    return np.divide(product, squares, out=np.full(squares.shape, np.nan), where=squares > 0)

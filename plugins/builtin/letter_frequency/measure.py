@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from alice.plugins.builtin.answers import OTHER, answers
-from alice.plugins.builtin.letter_frequency.frequencies import excess
+from alice.plugins.builtin.letter_frequency.frequencies import excess, fit_slopes
 from alice.plugins.context import RunContext
-from alice.statistics import Floats, Ints, RatioBootstrap
+from alice.statistics import Floats, Ints, RatioBootstrap, spread_of_draws
 from alice.text import N_LETTERS
 
 
@@ -46,12 +46,20 @@ class Measured:
 
         By default the frequencies are those of these texts, and the error includes their uncertainty.
         """
-        if frequencies is None:
-            found, drawn = self.frequencies, self.wrong.whole_draws / self.wrong.whole_draws.sum(1, keepdims=True)
-        else:
-            found = drawn = frequencies
-        draws = excess(self.wrong.ratio_draws, drawn)
-        return excess(self.wrong.ratio, found), self.wrong.spread(draws)
+        found = self.frequencies if frequencies is None else frequencies
+        return excess(self.wrong.ratio, found), self.wrong.spread(self._excess_draws(frequencies)[0])
+
+    def slope_error(self, frequencies: Floats | None = None) -> float:
+        """Return the standard error over texts of the slope of the excess over the frequencies; NaN without errors."""
+        more, drawn = self._excess_draws(frequencies)
+        return float(spread_of_draws(fit_slopes(drawn, more)[:, None], self.texts)[0])
+
+    def _excess_draws(self, frequencies: Floats | None) -> tuple[Floats, Floats]:
+        """Return the excess and the frequencies for each weighting of the texts, (draws, 26) each."""
+        drawn = self.wrong.whole_draws / np.maximum(self.wrong.whole_draws.sum(1, keepdims=True), 1e-9)
+        if frequencies is not None:
+            drawn = np.broadcast_to(frequencies, drawn.shape)
+        return excess(self.wrong.ratio_draws, drawn), drawn
 
 
 def measure(ctx: RunContext) -> Measured:

@@ -1,6 +1,7 @@
 """The result of the letter-frequency analysis: the paper's figure twice, and what letters are mistaken for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ CAVEATS = (
     "unreliable place in the figure.",
     "With Lewand's frequencies the figure assumes, as the paper does, that the texts have the letter frequencies of "
     "English. With the texts' own frequencies a letter's share is simply its share of all wrong letters.",
-    "The best-fit line guides the eye. Its p value treats letters as independent, which they are not: the shares of "
-    "the errors add up to one.",
+    "The error of the slope is over texts, and the letters are given. The p value treats letters as independent "
+    "instead, which they are not: the shares of the errors add up to one.",
 )
 Lines = dict[tuple[str, str], Line | None]
 """Best-fit lines by model and source of the frequencies."""
@@ -67,7 +68,9 @@ def _points(found: Measured, source: str) -> tuple[Floats, Floats, Floats]:
 
 def _line(found: Measured, source: str) -> Line | None:
     frequencies, more, _ = _points(found, source)
-    return fit_line(frequencies, more)
+    line = fit_line(frequencies, more)
+    error = found.slope_error(lewand() if source == "lewand" else None)
+    return None if line is None else replace(line, slope_error=error)
 
 
 def _summary(found: Measured) -> str:
@@ -99,13 +102,13 @@ def _metrics(measured: Sequence[Measured], lines: Lines) -> list[Metric]:
 def _fit_table(lines: Lines) -> Table:
     rows: list[tuple[Any, ...]] = []
     for (model, source), line in lines.items():
-        values = (None,) * 5 if line is None else tuple(vars(line).values())
+        values = (None,) * 5 if line is None else tuple(map(blank_nan, vars(line).values()))
         rows.append((model, source, *values))
     columns = ("model", "frequencies", "slope", "slope_error", "intercept", "correlation", "p_value")
     caption = (
         "Best-fit line of a letter's excess share of the errors over its frequency: in English (lewand) or in these "
         "texts (corpus). A slope below zero means that frequent letters have fewer errors than their frequency alone "
-        "would give them."
+        "would give them; its error is over texts."
     )
     return Table(columns, rows, caption, labels={"correlation": "r", "p_value": "p"})
 
