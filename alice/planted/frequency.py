@@ -22,7 +22,7 @@ from alice.text import ENGLISH, PAD, Batch, Ids, lewand
 N_LAYERS = 3
 LETTER_SHARE = 0.79
 """Share of letters among the characters of English texts; the others are spaces and punctuation."""
-WIDTH = 0.01
+WIDTH = 0.02
 """Standard deviation of a share around that in English that the scores assume."""
 TIE_BREAK = 2.0**-16
 """Times the number of a letter, added to its share for the best matching, in which equally frequent letters would tie.
