@@ -22,7 +22,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.model import Variant
-from alice.planted.frequency import english_shares, letter_counts, read_letters
+from alice.planted.frequency import absent_from_embedding, english_shares, letter_counts, read_letters
 from alice.planted.truth import Decoy, Planted, Truth, Verdict
 from alice.planted.weights import Draft
 from alice.statistics import Floats
@@ -149,11 +149,10 @@ def _truth(draft: Draft) -> Truth:
 
 def _concepts() -> dict[tuple[str, int], Verdict]:
     """Return the verdict on what can be decoded from each layer."""
-    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used"}
-    found |= dict.fromkeys([("rank", 0), ("previous", 0), ("next", 0)], "absent")
+    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used", **absent_from_embedding()}
     for layer in range(1, N_LAYERS + 1):
         found |= {("symbol", layer): "unused", ("next", layer): "unused"}
-        found |= {("rank", layer): "used", ("previous", layer): "used"}
+        found |= {("rank", layer): "used", ("letter", layer): "used", ("previous", layer): "used"}
     return found
 
 
