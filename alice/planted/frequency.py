@@ -22,7 +22,7 @@ from alice.text import ENGLISH, PAD, Batch, Ids, lewand
 N_LAYERS = 3
 LETTER_SHARE = 0.79
 """Share of letters among the characters of English texts; the others are spaces and punctuation."""
-WIDTH = 0.01
+WIDTH = 0.02
 """Standard deviation of a share around that in English that the scores assume."""
 TIE_BREAK = 2.0**-16
 """Times the number of a letter, added to its share for the best matching, in which equally frequent letters would tie.
@@ -101,11 +101,16 @@ def _add_decoys(draft: Draft, done: int, frequency: int) -> None:
 
 def _concepts() -> dict[tuple[str, int], Verdict]:
     """Return the verdict on what can be decoded from each layer."""
-    later = range(1, N_LAYERS + 1)
-    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used", ("rank", 0): "absent", ("previous", 0): "absent"}
-    for layer in later:
-        found |= {("symbol", layer): "unused", ("rank", layer): "used", ("previous", layer): "unused"}
+    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used", **absent_from_embedding()}
+    for layer in range(1, N_LAYERS + 1):
+        found |= {("symbol", layer): "unused", ("previous", layer): "unused"}
+        found |= {("rank", layer): "used", ("letter", layer): "used"}
     return found
+
+
+def absent_from_embedding() -> dict[tuple[str, int], Verdict]:
+    """Return the verdict on what a symbol alone does not tell, as every text has another key."""
+    return {(target, 0): "absent" for target in ("rank", "position", "word-length", "vowel", "previous", "next")}
 
 
 def expected_answers(batch: Batch) -> Ids:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from alice.errors import AliceError
 from alice.model import Variant
-from alice.planted.frequency import english_shares, letter_counts, read_letters
+from alice.planted.frequency import absent_from_embedding, english_shares, letter_counts, read_letters
 from alice.planted.truth import Decoy, Planted, Truth, Verdict
 from alice.planted.weights import Draft
 from alice.statistics import Floats
@@ -31,8 +31,10 @@ from alice.text import ENGLISH, LETTERS, Batch, Ids
 N_LAYERS = 3
 FEATURES = ("own frequency", "word start", "frequency of the previous letter", "doubled")
 """What a profile holds: the letter's share of all characters, and three means over its places."""
-WIDTHS = (0.02, 0.2, 0.02, 0.08)
-"""Standard deviations of the features around those of English that the scores assume."""
+WIDTHS = (0.04, 0.4, 0.04, 0.16)
+"""Standard deviations of the features around those of English that the scores assume.
+
+They are about twice the real ones: the features depend on each other, and the scores would be too sure otherwise."""
 ENGLISH_PROFILES: dict[str, tuple[float, float, float]] = {
     "A": (0.325, 0.0338, 0.008),
     "B": (0.710, 0.0163, 0.023),
@@ -147,11 +149,10 @@ def _truth(draft: Draft) -> Truth:
 
 def _concepts() -> dict[tuple[str, int], Verdict]:
     """Return the verdict on what can be decoded from each layer."""
-    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used"}
-    found |= dict.fromkeys([("rank", 0), ("previous", 0), ("next", 0)], "absent")
+    found: dict[tuple[str, int], Verdict] = {("symbol", 0): "used", **absent_from_embedding()}
     for layer in range(1, N_LAYERS + 1):
         found |= {("symbol", layer): "unused", ("next", layer): "unused"}
-        found |= {("rank", layer): "used", ("previous", layer): "used"}
+        found |= {("rank", layer): "used", ("letter", layer): "used", ("previous", layer): "used"}
     return found
 
 
