@@ -10,6 +10,7 @@ from alice.lazy import lazy_exports
 if TYPE_CHECKING:
     from alice.training.folder import Training as Training
     from alice.training.loss import Objective as Objective
+    from alice.training.optimizer import Muon as Muon
     from alice.training.presets import PAPER_SIZES as PAPER_SIZES
     from alice.training.presets import PRESETS as PRESETS
     from alice.training.presets import model_config as model_config
@@ -24,6 +25,7 @@ else:
         {
             "folder": ("Training",),
             "loss": ("Objective",),
+            "optimizer": ("Muon",),
             "presets": (
                 "PAPER_SIZES",
                 "PRESETS",
