@@ -22,8 +22,8 @@ ENDS = [2.5, 97.5]
 CAVEATS = (
     "A translator is trained on its own: what it reads is in the layer, but later blocks may ignore it. The causal "
     "check compares directions, not every use of them.",
-    "KL and bias are measured from the model's own final distribution, the SER from the plaintext. For a bijective head "
-    "KL and bias are those of the soft permutation, with rows normalised.",
+    "KL and bias are measured from the model's own final distribution, the SER from the plaintext. For a bijective "
+    "head KL and bias are those of the soft permutation, with rows normalised.",
     "The causal check removes one direction at a time. A direction whose loss later blocks make up for counts as "
     "unused.",
     "Intervals are 95 % over texts, and in the causal check also over directions; they do not cover other trainings.",
@@ -83,8 +83,8 @@ SECTIONS = (
         "causal-check",
         "Does what matters to the lens matter to the model?",
         "Directions that change the reading of the lens most were found on training texts. On other texts the stream "
-        "was replaced by its mean along one direction at a time, at one layer. If the lens reads what the model goes on "
-        "to use, directions rank alike by both effects.",
+        "was replaced by its mean along one direction at a time, at one layer. If the lens reads what the model goes "
+        "on to use, directions rank alike by both effects.",
         figures=("spearman", "effects"),
         tables=("causal",),
     ),
@@ -138,9 +138,9 @@ def _summary(
     late = [str(layer) for layer, fall in enumerate(falls) if fall > CONVERGED]
     ended = f"had not converged at layer {', '.join(late)}" if late else "had converged at every layer"
     return (
-        f"Three lenses read every layer of {measured.model} on {len(measured.errors):,} texts. Below the last layer the "
-        f"KL from the final distribution is {plain:.2f} bits per character for the plain exit and {tuned:.2f} for the "
-        f"tuned lens. At least {100 * (1 - TOLERANCE):.0f} % of the answers are the final ones from layer "
+        f"Three lenses read every layer of {measured.model} on {len(measured.errors):,} texts. Below the last layer "
+        f"the KL from the final distribution is {plain:.2f} bits per character for the plain exit and {tuned:.2f} for "
+        f"the tuned lens. At least {100 * (1 - TOLERANCE):.0f} % of the answers are the final ones from layer "
         f"{first['tuned']} on for the tuned lens, and from layer {first['plain']} on for the plain exit. The rank "
         f"correlation of what directions do to the lens and to the model is on average {ranks}. The training on "
         f"{trained.texts:,} texts {ended}."
@@ -233,7 +233,7 @@ def _layer_table(model: str, cells: Mapping[str, Floats]) -> Table:
         for layer in range(cells["kl"].shape[2])
     ]
     columns = [f"{name}{end}" for name in labels for end in ("", "_error")]
-    caption = "Each lens at each layer, with standard errors. As the model: share of characters with the model's final answer."
+    caption = "Each lens at each layer, with standard errors. As the model: share of characters with the final answer."
     return Table(("model", "lens", "layer", *columns), rows, caption, labels)
 
 
