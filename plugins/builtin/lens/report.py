@@ -106,12 +106,13 @@ def _cells(measured: Measured, rng: np.random.Generator) -> dict[str, Floats]:
     found = {}
     for name, values in columns.items():
         flat = PairedBootstrap(values.reshape(len(values), -1), rng)
-        found[name] = np.stack([flat.mean, *flat.interval().T, flat.error]).reshape(4, *shape)
+        # Rounded, or equal texts would have an error of 1e-14.
+        found[name] = np.stack([flat.mean, *flat.interval().T, flat.error]).reshape(4, *shape).round(9)
     ends = np.percentile(measured.bias_draws, ENDS, axis=0)
     spread = np.concatenate([ends, measured.bias_draws.std(0, ddof=1)[None]])
     if len(measured.errors) < 2:
         spread = np.full_like(spread, np.nan)
-    return found | {"bias": np.concatenate([measured.bias[None], spread])}
+    return found | {"bias": np.concatenate([measured.bias[None], spread]).round(9)}
 
 
 def _falls(measured: Measured) -> Floats:
@@ -273,11 +274,14 @@ def _causal_table(model: str, causes: Mapping[str, Causes], spearman: Mapping[st
     labels = {
         "low": "from",
         "high": "to",
-        "lens_effect": "change of the lens, bits",
-        "model_effect": "change of the model, bits",
-        "random_effect": "by random directions, bits",
+        "lens_effect": "lens, bits",
+        "model_effect": "model, bits",
+        "random_effect": "random, bits",
     }
-    caption = "The causal check with 95 % intervals, and the mean change when one direction is removed."
+    caption = (
+        "The causal check with 95 % intervals, and the mean change of the lens and of the model when one direction is "
+        "removed. Random: the change of the model when a random direction is removed."
+    )
     columns = ("model", "lens", "layer", "spearman", "low", "high", "lens_effect", "model_effect", "random_effect")
     return Table(columns, rows, caption, labels)
 
