@@ -32,7 +32,7 @@ class Measured:
     divergence: Floats
     """KL of the final distribution from the lens's, in bits, the mean over a text's characters, (text, lens, layer)."""
     earlier: Floats
-    """The same of the tuned lens at three quarters of its training, (text, layer)."""
+    """The same of the tuned lens at half of its training, (text, layer)."""
     bias: Floats
     """KL of the final marginal from the lens's, both over all characters, in bits, (lens, layer)."""
     bias_draws: Floats

@@ -17,7 +17,7 @@ from alice.statistics import Floats, PairedBootstrap, blank_nan
 TOLERANCE = 0.05
 """Share of characters that may differ from the final answer in a layer that is said to have it."""
 CONVERGED = 0.05
-"""A training has converged if its last quarter lowered the held-out KL by no more than this share."""
+"""A training has converged if its second half lowered the held-out KL by no more than this share."""
 ENDS = [2.5, 97.5]
 CAVEATS = (
     "A translator is trained on its own: what it reads is in the layer, but later blocks may ignore it. The causal "
@@ -91,7 +91,7 @@ SECTIONS = (
     Section(
         "training",
         "Training of the translators",
-        "Each step's loss is that of texts before the step. Converged means that the last quarter of the training "
+        "Each step's loss is that of texts before the step. Converged means that the second half of the training "
         f"lowered the KL on held-out texts by no more than {100 * CONVERGED:.0f} %.",
         figures=("training",),
         tables=("training",),
@@ -116,7 +116,7 @@ def _cells(measured: Measured, rng: np.random.Generator) -> dict[str, Floats]:
 
 
 def _falls(measured: Measured) -> Floats:
-    """Return the share by which the last quarter of the training lowered the held-out KL, (layer,), but the last."""
+    """Return the share by which the second half of the training lowered the held-out KL, (layer,), but the last."""
     now, before = measured.divergence[:, LENSES.index("tuned"), :-1].mean(0), measured.earlier[:, :-1].mean(0)
     return 1 - now / np.maximum(before, 1e-12)
 
@@ -248,7 +248,7 @@ def _training_table(trained: Trained, cells: Mapping[str, Floats], falls: Floats
     labels = {
         "train_kl": "KL in training, bits",
         "held_out_kl": "KL on held-out texts, bits",
-        "fall": "fallen in the last quarter, %",
+        "fall": "fallen in the second half, %",
     }
     caption = (
         "Training KL is the mean over the last tenth of the steps, held-out KL that of the finished translators on the "

@@ -25,8 +25,8 @@ WEIGHT_DECAY = 0.01
 """Pull of the matrices towards the identity."""
 STEPS_PER_BATCH = 4
 """A forward pass of the model costs more than a step of the lens, so the texts of a batch make several steps."""
-SNAPSHOT = 0.75
-"""Share of the training after which the translators are kept, to see whether the last part still changed much."""
+SNAPSHOT = 0.5
+"""Share of the training after which the translators are kept, to see what the rest still gained."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Trained:
     vectors: Tensor
     """(layer, d_model), without the last layer."""
     snapshot: tuple[Tensor, Tensor]
-    """Matrices and vectors at three quarters of the training."""
+    """Matrices and vectors at half of the training."""
     means: Tensor
     """Mean of the stream over the characters of the training texts, (layer + 1, d_model), with the last layer."""
     losses: Floats
@@ -63,7 +63,7 @@ class Trained:
         return AffineLens(model, self.tensors)
 
     def earlier(self, model: Alice) -> AffineLens:
-        """Return the tuned lens as it was at three quarters of its training."""
+        """Return the tuned lens as it was at half of its training."""
         return AffineLens(model, _tensors(self.names, *self.snapshot))
 
 
