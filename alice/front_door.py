@@ -21,7 +21,7 @@ from alice.text import QUOTES
 if TYPE_CHECKING:
     import torch
 
-    from alice.model import Alice
+    from alice.model import Alice, Lens
     from alice.reports import Report
     from alice.solving import Solution
     from alice.text import Split
@@ -54,6 +54,22 @@ def load_artefact(
 
     tensors, _ = read_tensors(find_artefact(Path(path), *([name] if name is not None else [])))
     return {key: torch.from_numpy(array.copy()).to(device or "cpu") for key, array in tensors.items()}
+
+
+def load_lens(path: str | Path, model: "Checkpoint | None" = None, *, device: "Device | None" = None) -> "Lens":
+    """Load a lens with the model that it was made for: `alice.load_lens("runs/lens-base-...").read(hook, resid, ids)`.
+
+    Args:
+        path: the folder of a report with translators, such as one of `lens`, or their file.
+        model: a loaded model, or the checkpoint to load it from; if None, the checkpoint named in the file. A lens of
+            another model is refused.
+        device: where to load the model; the accelerator if there is one.
+
+    """
+    from alice.plugins.context.models import lens_checkpoint, load_models, open_lens
+
+    (named,) = load_models([lens_checkpoint(path) if model is None else model], device)
+    return open_lens(named, path)
 
 
 @overload

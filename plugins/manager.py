@@ -37,6 +37,7 @@ BUILTIN = (
     "alice.plugins.builtin.quotes",
     "alice.plugins.builtin.classical_solvers",
     "alice.plugins.builtin.early_exit",
+    "alice.plugins.builtin.lens",
     "alice.plugins.builtin.attention",
     "alice.plugins.builtin.circuit",
     "alice.plugins.builtin.evidence",

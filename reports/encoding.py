@@ -193,7 +193,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         raise BrokenArraysError(
             f"{path} cannot be read ({error.strerror or error}); give an artefact of a report"
         ) from error
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:  # numpy lacks some types
         raise BrokenArraysError(f"{path} is not an artefact: {str(error)[:160]}") from error
     return tensors, provenance if isinstance(provenance, dict) else {}
 

@@ -69,7 +69,10 @@ class AffineLens:
             raise AliceError(f"the lens lacks the tensor {key!r:.80}; every hook needs {MATRIX} and {VECTOR}")
         if tuple(translators[key].shape) != wanted:
             raise AliceError(f"{key} of a lens has the shape {tuple(translators[key].shape)}, not {wanted}")
-        return translators[key].detach().to(device).float()
+        tensor = translators[key].detach()
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise AliceError(f"{key} of a lens has values that are not finite numbers with a fraction; train it again")
+        return tensor.to(device).float()
 
     def translate(self, name: str, resid: Tensor) -> Tensor:
         """Return the stream at a hook in the coordinates of the last layer, (batch, pos, d_model)."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from alice.training.folder import Training as Training
     from alice.training.folder import saw_validation as saw_validation
     from alice.training.loss import Objective as Objective
+    from alice.training.optimizer import Muon as Muon
     from alice.training.presets import PAPER_SIZES as PAPER_SIZES
     from alice.training.presets import PRESETS as PRESETS
     from alice.training.presets import model_config as model_config
@@ -28,6 +29,7 @@ else:
                 "saw_validation",
             ),
             "loss": ("Objective",),
+            "optimizer": ("Muon",),
             "presets": (
                 "PAPER_SIZES",
                 "PRESETS",

@@ -32,11 +32,12 @@ def exit_answers(model: Alice, batch: Batch, names: list[str], lens: Lens | None
     with torch.inference_mode():
         answers = [reader.read(name, cache[name], batch.cipher_ids).argmax(-1) for name in names]
     if isinstance(reader, PlainExit):
-        _check_identity(answers[-1].gather(1, batch.cipher_ids), output.argmax(-1), batch.mask)
+        check_identity(answers[-1].gather(1, batch.cipher_ids), output.argmax(-1), batch.mask)
     return torch.stack(answers)
 
 
-def _check_identity(last_layer: Tensor, output: Tensor, mask: Tensor) -> None:
+def check_identity(last_layer: Tensor, output: Tensor, mask: Tensor) -> None:
+    """Raise if the answer at the last layer differs from the model's own in a character, (batch, pos) each."""
     different = int(((last_layer != output) & mask).sum())
     if different:
         raise AliceError(

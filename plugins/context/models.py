@@ -6,7 +6,7 @@ and stored activations are computed by a private copy.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cached_property
@@ -24,7 +24,7 @@ from alice import planted as planted_models
 from alice.errors import AliceError
 from alice.model import AffineLens, Alice, Lens, PlainExit, choose_device, heads, hooks, hypernet, layers
 from alice.model import model as model_module
-from alice.reports.encoding import find_artefact, read_tensors
+from alice.reports.encoding import SUFFIX, find_artefact, read_tensors
 from alice.reports.names import distinct_names, model_key
 
 _HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -218,17 +218,41 @@ TRANSLATORS = "translators"
 def open_lens(named: NamedModel, path: str | Path | None) -> Lens:
     """Return the lens of a model: its plain exit, or the affine lens that a report folder or an artefact holds.
 
-    A report over several models has an artefact for each, `translators@base`. A lens that was made for another model
-    is refused.
+    A report over several models has an artefact for each, `translators@base`; the only one of a report is taken
+    whatever the model is called now. A lens that was made for another model is refused.
     """
     if path is None:
         return PlainExit(named.model)
-    file = find_artefact(Path(path), model_key(TRANSLATORS, named.name), TRANSLATORS)
+    file = _lens_file(Path(path), model_key(TRANSLATORS, named.name))
     tensors, provenance = read_tensors(file)
-    made_for = {str(one.get("sha256")): str(one.get("name")) for one in provenance.get("checkpoints") or ()}
+    made_for = _made_for(provenance)
     if made_for and named.fingerprint not in made_for:
         raise AliceError(f"the lens in {file} was made for {', '.join(made_for.values())}, not for {named.name}")
     try:
         return AffineLens(named.model, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()})
     except AliceError as error:
         raise AliceError(f"{file}: {error}") from error
+
+
+def lens_checkpoint(path: str | Path) -> str:
+    """Return the name of the checkpoint that the lens of a report folder or an artefact was made for."""
+    file = _lens_file(Path(path))
+    names = list(_made_for(read_tensors(file)[1]).values())
+    if len(names) != 1:
+        raise AliceError(f"{file} does not say which model it was made for; give the model, too")
+    return names[0]
+
+
+def _lens_file(path: Path, *names: str) -> Path:
+    """Return the file of a lens: `path` itself, one of the names in the folder, or the only lens that it has."""
+    stored = sorted(path.glob(f"{TRANSLATORS}*{SUFFIX}")) if path.is_dir() else []
+    if len(stored) == 1:
+        return stored[0]
+    return find_artefact(path, *names, TRANSLATORS)
+
+
+def _made_for(provenance: Mapping[str, Any]) -> dict[str, str]:
+    """Return the models of a provenance, names by hash; what is damaged is left out."""
+    models = provenance.get("checkpoints")
+    entries = [one for one in models if isinstance(one, Mapping)] if isinstance(models, list | tuple) else []
+    return {str(one.get("sha256")): str(one.get("name")) for one in entries}

@@ -29,6 +29,7 @@ TARGETS = (
     "config_forward",
     "damaged_trainings",
     "path_arguments",
+    "lens_files",
 )
 LONGEST = 400
 """Bytes of an input."""

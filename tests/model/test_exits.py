@@ -56,6 +56,9 @@ def test_a_translator_multiplies_from_the_right_and_adds(read):
         (identity(8), r"has the shape \(8, 8\), not \(16, 16\)"),
         ({"blocks.0.hook_resid_pots.A": torch.eye(16), "blocks.0.hook_resid_pots.b": torch.zeros(16)}, "did you mean"),
         (identity() | {f"{HOOK}.C": torch.zeros(16)}, "fits no hook"),
+        (identity() | {f"{HOOK}.b": torch.full((16,), torch.nan)}, "not finite numbers"),
+        (identity() | {f"{HOOK}.A": torch.eye(16, dtype=torch.int64)}, "not finite numbers"),
+        ({"A": torch.eye(16)}, "lacks the tensor"),
     ],
 )
 def test_tensors_that_do_not_fit_are_one_sentence(tensors, words):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from workbench import save_checkpoint
 
 import alice
@@ -82,6 +83,29 @@ def test_a_lens_of_another_model_is_refused(ctx, tmp_path):
         ctx.lens(folder)
     with pytest.raises(AliceError, match="cannot be read"):
         ctx.lens(tmp_path / "nothing.safetensors")
+
+
+@pytest.mark.parametrize("checkpoints", ["base", 3, [None], ["base"], {"name": "base"}], ids=str)
+def test_a_lens_whose_provenance_is_damaged_can_still_be_read_by_a_model_that_it_fits(ctx, tmp_path, checkpoints):
+    tensors = {f"{EARLY}.A": torch.eye(16), f"{EARLY}.b": torch.zeros(16)}
+    result = Result("Lens", artefacts={"translators": tensors})
+    folder = Report(result, {"checkpoints": checkpoints}).save(tmp_path / "runs").folder
+    assert isinstance(ctx.lens(folder), AffineLens)
+    with pytest.raises(AliceError, match="does not say which model it was made for; give the model, too"):
+        alice.load_lens(folder)
+
+
+def test_the_only_lens_of_a_report_is_loaded_whatever_the_model_is_called(ctx, tmp_path):
+    folder = store(ctx, tmp_path, name="translators@elsewhere").folder
+    assert EARLY in ctx.lens(folder).translators
+    assert EARLY in alice.load_lens(folder, ctx.model).translators
+
+
+def test_a_type_of_number_that_numpy_lacks_is_one_sentence(ctx, tmp_path):
+    tensors = {f"{EARLY}.A": torch.eye(16), f"{EARLY}.b": torch.zeros(16)}
+    save_file({name: tensor.to(torch.float8_e4m3fn) for name, tensor in tensors.items()}, tmp_path / "lens.safetensors")
+    with pytest.raises(AliceError, match="is not an artefact: "):
+        ctx.lens(tmp_path / "lens.safetensors")
 
 
 def test_tensors_are_loaded_by_name(ctx, tmp_path):

@@ -20,6 +20,7 @@ QUICK = {
     "early-exit": {"examples": (0,)},
     "errors-by-length": {"solver_texts": 3},
     "evidence": {"steps": 2, "draws": 1},
+    "lens": {"training_texts": 8, "directions": 3, "causal_samples": 2},
     "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
