@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alice.front_door import analyses as analyses
     from alice.front_door import load as load
     from alice.front_door import load_artefact as load_artefact
+    from alice.front_door import load_features as load_features
     from alice.front_door import run as run
     from alice.front_door import solve as solve
     from alice.model import Alice as Alice
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from alice.text import Key as Key
 
 _NAMES = {
-    "front_door": ("analyses", "load", "load_artefact", "run", "solve"),
+    "front_door": ("analyses", "load", "load_artefact", "load_features", "run", "solve"),
     "model": ("Alice",),
     "plugins": ("RunContext",),
     "reports": ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from alice.model import Alice
+    from alice.plugins.builtin.features.autoencoders import Autoencoders
     from alice.reports import Report
     from alice.solving import Solution
     from alice.text import Split
@@ -54,6 +55,28 @@ def load_artefact(
 
     tensors, _ = read_tensors(find_artefact(Path(path), *([name] if name is not None else [])))
     return {key: torch.from_numpy(array.copy()).to(device or "cpu") for key, array in tensors.items()}
+
+
+def load_features(path: str | Path, model: str = "", *, device: "Device | None" = None) -> "Autoencoders":
+    """Load the sparse autoencoders of all layers that `alice-interp run features` stored.
+
+        features = alice.load_features("runs/features-base-...")
+        features.encode(cache["blocks.3.hook_resid_post"], layer=4)  # (batch, pos, feature)
+
+    Args:
+        path: the folder of a report, or the file of an artefact.
+        model: name of the model, if the folder has features of several.
+        device: where to put them; the CPU if None.
+
+    """
+    from alice.plugins.builtin.features.autoencoders import FEATURES, Autoencoders
+    from alice.reports.names import model_key
+
+    tensors = load_artefact(path, model_key(FEATURES, model) if model else None, device=device)
+    try:
+        return Autoencoders.of(tensors)
+    except AliceError as error:
+        raise AliceError(f"{path}: {error}") from error
 
 
 @overload

@@ -284,10 +284,23 @@ def _concept_table(one: Summed) -> Table:
     rows: list[tuple[Any, ...]] = []
     for number in one.usual:
         concept, layer = naming.concepts[number], int(one.best_layer[number])
-        low, high = np.quantile(naming.f1_draws[:, layer, number], [0.025, 0.975])
-        cells = (naming.f1[layer, number], low, high, naming.probe_f1[layer, number], one.always[number])
+        cells = (
+            naming.f1[layer, number],
+            *one.f1_interval(layer, number),
+            naming.probe_f1[layer, number],
+            one.always[number],
+        )
         feature = int(naming.best.features[layer, number])
-        rows.append((one.found.model, concept.label, int(naming.members[number]), layer, feature, *map(float, cells)))
+        rows.append(
+            (
+                one.found.model,
+                concept.label,
+                int(naming.members[number]),
+                layer,
+                feature,
+                *(blank_nan(float(cell)) for cell in cells),
+            )
+        )
     return Table(
         ("model", "concept", "characters", "layer", "feature", "f1", "low", "high", "probe_f1", "always"),
         rows,

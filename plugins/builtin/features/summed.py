@@ -9,7 +9,7 @@ import numpy as np
 from alice.causal import recovered
 from alice.plugins.builtin.features.measure import Measured
 from alice.plugins.builtin.features.reconstruction import Reconstruction
-from alice.statistics import Floats, PairedBootstrap
+from alice.statistics import Floats, Ints, PairedBootstrap
 
 COVERED = 0.5
 """F1 from which a concept counts as named."""
@@ -93,7 +93,7 @@ class Summed:
         return 2 * naming.members / (naming.members + naming.characters)
 
     @cached_property
-    def best_layer(self) -> Floats:
+    def best_layer(self) -> Ints:
         """The layer whose best feature has the highest F1 on training texts, (concept,)."""
         return self.found.naming.best.f1.argmax(0)
 
@@ -117,12 +117,22 @@ class Summed:
         """Share of the concepts that linear probes name in the same layers."""
         return self._covered(self.found.naming.probe_f1, self.found.naming.probe_draws)
 
+    def f1_interval(self, layer: int, concept: int) -> Floats:
+        """Return the ends of the interval of the best feature's F1 for a concept, (2,)."""
+        return np.quantile(self._known(self.found.naming.f1_draws[:, layer, concept]), ENDS)
+
     def _coverage(self, f1: Floats, draws: Floats) -> Shares:
-        return Shares.of(*((part[..., self.usual] >= COVERED).mean(-1) for part in (f1, draws)))
+        share, drawn = ((part[..., self.usual] >= COVERED).mean(-1) for part in (f1, draws))
+        return Shares.of(share, self._known(drawn))
 
     def _covered(self, f1: Floats, draws: Floats) -> Shares:
         layers = self.best_layer[self.usual]
-        return Shares.of(*((part[..., layers, self.usual] >= COVERED).mean(-1) for part in (f1, draws)))
+        share, drawn = ((part[..., layers, self.usual] >= COVERED).mean(-1) for part in (f1, draws))
+        return Shares.of(share, self._known(drawn))
+
+    def _known(self, draws: Floats) -> Floats:
+        """Return the draws, or NaN for a single text, which has no spread."""
+        return draws if len(self.losses.clean) > 1 else np.full_like(draws, np.nan)
 
 
 def _shares(columns: list[tuple[Floats, Floats, Floats]], state: int) -> Shares:
@@ -131,4 +141,5 @@ def _shares(columns: list[tuple[Floats, Floats, Floats]], state: int) -> Shares:
         recovered(score[:, None], clean, corrupted, np.random.default_rng(state)) for score, clean, corrupted in columns
     ]
     share, low, high = (np.concatenate([getattr(part, name) for part in parts]) for name in ("share", "low", "high"))
-    return Shares(share, low, high, np.concatenate([part.draws for part in parts], axis=1))
+    draws = np.concatenate([part.draws for part in parts], axis=1)
+    return Shares(share, low, high, np.where(np.isnan(low), np.nan, draws))

@@ -25,7 +25,7 @@ GROUP = 8
 """Batches of texts that are mixed, since a batch holds texts of one length."""
 LEARNING_RATE, WARM_UP, DECAY = 2e-3, 0.05, 0.3
 """Peak rate of Adam, and the shares of the training in which it rises to it and falls to 0."""
-SILENT = 30_000
+SILENT = 10_000
 """Characters after which a feature that was not active counts as dead during training."""
 REVIVED, REVIVAL_SHARE, REVIVAL_WEIGHT = 32, 8, 1 / 32
 """Dead features per character that explain the rest; one in so many characters is used for it; weight of this loss."""
