@@ -32,8 +32,8 @@ class Features:
     fitting: int = field(
         default=400, metadata={"help": "The first of these, to match features with concepts and to train probes on."}
     )
-    expansion: int = field(default=8, metadata={"help": "Features of each layer, per dimension of the stream."})
-    active: int = field(default=16, metadata={"help": "Features that are active at a character, on average."})
+    expansion: int = field(default=4, metadata={"help": "Features of each layer, per dimension of the stream."})
+    active: int = field(default=4, metadata={"help": "Features that are active at a character, on average."})
     seeds: int = field(default=3, metadata={"help": "Trainings from other initial directions, to test stability."})
     shown: int = field(default=12, metadata={"help": "Features to show of each layer, those that carry most first."})
 

@@ -10,6 +10,8 @@ from alice.text import PAD
 
 NAMED = 3
 """Symbols that are named as raised or lowered by a feature."""
+DECIMALS = 4
+"""Decimals of an effect in nats; the arrays have all."""
 
 
 def layer_section(found: Measured, layer: int) -> Section:
@@ -45,7 +47,7 @@ def layer_cards(found: Measured, layer: int) -> dict[str, Card]:
             ("elsewhere", found.effects.elsewhere, "elsewhere"),
         ):
             if not np.isnan(value := float(values[layer, place])):
-                metrics.append(Metric(name, value, unit="nats", label=label))
+                metrics.append(Metric(name, round(value, DECIMALS), unit="nats", label=label))
         peak = float(found.activity.peak[layer, feature])
         cards[f"feature-{layer}-{feature}"] = Card(
             f"Feature {feature}",
@@ -67,7 +69,7 @@ def feature_table(found: Measured, layer: int) -> Table:
             (
                 *(found.model, layer, feature, 100 * float(found.activity.frequency[layer, feature])),
                 *(_share(found, layer, feature), _concept(found, layer, place)),
-                *(blank_nan(float(cell)) for cell in cells),
+                *(blank_nan(round(float(cell), DECIMALS)) for cell in cells),
                 *(raised or None, lowered or None),
             )
         )

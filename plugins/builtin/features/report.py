@@ -38,6 +38,7 @@ def report(found: Measured, *, rng: np.random.Generator) -> Result:
     cards = {name: card for layer in layers for name, card in layer_cards(found, layer).items()}
     tables = {
         "layers": _layer_table(summed),
+        "losses": _loss_table(summed),
         "coverage": _coverage_table(summed),
         "concepts": _concept_table(summed),
         **{f"features-layer-{layer}": feature_table(found, layer) for layer in layers},
@@ -86,7 +87,7 @@ def _sections(figures: dict[str, Figure]) -> list[Section]:
             "the model runs as it is. Loss recovered is 100 % if nothing is lost and 0 % if the stream is the mean "
             "everywhere.",
             figures=["reconstruction"],
-            tables=["layers"],
+            tables=["layers", "losses"],
         ),
         Section(
             "naming",
@@ -221,34 +222,43 @@ def _stability_figure(one: Summed) -> Figure | None:
 
 
 def _layer_table(one: Summed) -> Table:
-    found, rows = one.found, []
-    stable = found.stability
+    found, stable = one.found, one.found.stability
+    rows: list[tuple[Any, ...]] = []
     for layer, frequency in enumerate(found.activity.frequency):
-        cells = [100 * float(part) for part in one.recovered.at(layer)] + [100 * float(one.explained.share[layer])]
-        cells += [float(one.active.mean[layer]), int((frequency == 0).sum()), int((frequency > 0.1).sum())]
-        cells += [float(part[layer]) for part in (stable.cosine, stable.random)] if stable else [np.nan, np.nan]
-        losses = (part.mean(0) for part in (one.losses.clean[:, None], one.losses.replaced, one.losses.ablated))
-        cells += [float(part[layer if len(part) > 1 else 0]) for part in losses]
-        rows.append((found.model, layer, *(blank_nan(cell) if isinstance(cell, float) else cell for cell in cells)))
+        shares = (100 * part for part in (*one.recovered.at(layer), float(one.explained.share[layer])))
+        cosines = [float(part[layer]) for part in (stable.cosine, stable.random)] if stable else [np.nan, np.nan]
+        active, dead = float(one.active.mean[layer]), int((frequency == 0).sum())
+        rows.append((found.model, layer, *map(blank_nan, shares), active, dead, *map(blank_nan, cosines)))
     return Table(
-        (
-            *("model", "layer", "recovered", "low", "high", "explained", "l0", "dead", "frequent", "cosine", "random"),
-            *("loss", "loss_replaced", "loss_ablated"),
-        ),
+        ("model", "layer", "recovered", "low", "high", "explained", "l0", "dead", "cosine", "random"),
         rows,
         "Each layer: loss recovered with its 95 % interval, explained variance, active features per character, dead "
-        "features (never active on the fitting texts) and features active at more than 10 % of the characters, mean "
-        "largest cosine with another seed and of random directions, and the losses in nats per character.",
+        "features (never active on the fitting texts), and the mean largest cosine with another seed and of random "
+        "directions.",
         labels={
-            "recovered": "loss recovered, %",
+            "recovered": "recovered, %",
             "low": "from",
             "high": "to",
-            "explained": "explained variance, %",
+            "explained": "variance, %",
             "l0": "L0",
-            "loss_replaced": "with features",
-            "loss_ablated": "with the mean",
         },
         title="Layers",
+    )
+
+
+def _loss_table(one: Summed) -> Table:
+    part = one.losses
+    rows = [
+        (one.found.model, layer, *(float(losses.mean()) for losses in (part.clean, replaced, ablated)))
+        for layer, (replaced, ablated) in enumerate(zip(part.replaced.T, part.ablated.T, strict=True))
+    ]
+    return Table(
+        ("model", "layer", "loss", "loss_replaced", "loss_ablated"),
+        rows,
+        "Loss in nats per character, mean over texts: of the model, with the reconstruction of a layer in place of its "
+        "stream, and with the mean stream.",
+        labels={"loss_replaced": "with features", "loss_ablated": "with the mean"},
+        title="Losses",
     )
 
 

@@ -15,7 +15,7 @@ from alice.text import Alphabet, Batch
 
 CONTEXTS = 4
 """Texts in which a feature is shown."""
-BEFORE, AFTER = 24, 24
+BEFORE, AFTER = 12, 11
 """Characters that are shown before and after the one with the largest activation."""
 
 

@@ -23,7 +23,7 @@ BATCH = 1024
 """Characters per step."""
 GROUP = 8
 """Batches of texts that are mixed, since a batch holds texts of one length."""
-LEARNING_RATE, WARM_UP, DECAY = 2e-3, 0.05, 0.3
+LEARNING_RATE, WARM_UP, DECAY = 5e-3, 0.05, 0.3
 """Peak rate of Adam, and the shares of the training in which it rises to it and falls to 0."""
 SILENT = 10_000
 """Characters after which a feature that was not active counts as dead during training."""
