@@ -248,7 +248,7 @@ def _layer_table(one: Summed) -> Table:
 
 def _loss_table(one: Summed) -> Table:
     part = one.losses
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (one.found.model, layer, *(float(losses.mean()) for losses in (part.clean, replaced, ablated)))
         for layer, (replaced, ablated) in enumerate(zip(part.replaced.T, part.ablated.T, strict=True))
     ]

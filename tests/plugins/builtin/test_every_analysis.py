@@ -36,7 +36,7 @@ FEW_VARIANTS = {
     "speed": ("bijective", "base"),
     "probe": ("base",),
     "ablation": ("dynamic",),
-    "features": ("bijective",),
+    "features": ("base",),
     "patching": ("dynamic",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""

@@ -38,7 +38,7 @@ def result(tmp_path_factory):
     """The result over six texts, with a tiny model."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALICE_INTERP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return Features(**QUICK).run(tiny_context(tiny_model("base"), texts=6))
+        return Features(**QUICK).run(tiny_context(tiny_model("bijective"), texts=6))
 
 
 def autoencoders_of(layers, width, decoder):
@@ -192,10 +192,10 @@ def test_equal_seeds_agree_wholly_and_random_ones_as_much_as_the_control():
 
 def test_stored_features_read_the_same_after_loading(result, tmp_path):
     folder = Report(result, {"analysis": "features"}).save(tmp_path / "runs").folder
-    tensors = result.artefact("features", model="base")
+    tensors = result.artefact("features", model="bijective")
     stream = torch.randn(5, 16, generator=torch.Generator().manual_seed(0))
     expected = Autoencoders.of({name: torch.from_numpy(array.copy()) for name, array in tensors.items()})
-    for found in (alice.load_features(folder), alice.load_features(folder, "base")):
+    for found in (alice.load_features(folder), alice.load_features(folder, "bijective")):
         assert found.hooks == ["hook_embed", "blocks.0.hook_resid_post", "blocks.1.hook_resid_post"]
         assert torch.equal(found.encode(stream, 1), expected.encode(stream, 1))
     with pytest.raises(AliceError, match="has no artefact 'features@other'"):
@@ -211,14 +211,14 @@ def test_the_report_has_a_page_and_cards_for_every_layer(result):
             for text in result.cards[name].texts:
                 assert len(text.below) == len(text.characters) <= 49
                 assert max(text.by_symbol[""]) > 0
-    assert result.array("energy", model="base").shape == (3, 32)
+    assert result.array("energy", model="bijective").shape == (3, 32)
 
 
 def test_findings_are_the_strongest_directions_of_every_layer(result):
     found = Features().findings(result).directions
     scores = [claim.score for claim in found]
     assert scores == sorted(scores, reverse=True)
-    decoder, energy = result.artefact("features", model="base")["decoder"], result.array("energy", model="base")
+    decoder, energy = result.artefact("features", model="bijective")["decoder"], result.array("energy", model="bijective")
     for layer in range(3):
         claims = [claim for claim in found if claim.layer == layer]
         assert sum(claim.score for claim in claims) >= 0.99
