@@ -123,8 +123,8 @@ def _summary(one: Summed) -> str:
         f"Sparse autoencoders with {features:,} features per layer, of which {settings.active} are active at a "
         f"character on average, were trained on {found.trained_on:,} characters of training texts, spaces and "
         f"punctuation included. On {len(found.reconstruction.clean):,} held-out texts of {found.model} the "
-        f"reconstructions keep {100 * one.recovered.share.mean():.1f} % of the loss on average over layers, least at "
-        f"layer {weakest} ({100 * one.recovered.share[weakest]:.1f} %).\n\nSingle features name "
+        f"reconstructions recover {100 * one.recovered.share.mean():.1f} % of the loss on average over layers, least "
+        f"at layer {weakest} ({100 * one.recovered.share[weakest]:.1f} %).\n\nSingle features name "
         f"{100 * one.covered.share:.0f} % of {len(one.usual)} concepts with an F1 of at least {COVERED} in their best "
         f"layer; linear probes {100 * one.probe_covered.share:.0f} %."
     )

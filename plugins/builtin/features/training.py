@@ -32,7 +32,7 @@ REVIVED, REVIVAL_SHARE, REVIVAL_WEIGHT = 32, 8, 1 / 32
 SMALLEST = np.float32(1e-12)
 """An activation below this is 0."""
 MEMORY = 0.99
-"""Share of the running threshold that a step keeps."""
+"""Largest share of the running threshold that a step keeps; a short training keeps less."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def train(ctx: RunContext, size: Size, *, seeds: int, rng: np.random.Generator) 
     for group in ctx.progress(shuffled(ctx, rng), "Training autoencoders", total=-(-len(ctx.batches) // GROUP)):
         if scaling is None:
             scaling = Scaling.of(group)
-            learners = [Learner(len(group), group.shape[2], size, generator) for generator in generators]
+            memory = min(MEMORY, max(0.0, 1 - 4 * BATCH / whole))  # about the last quarter of a short training
+            learners = [Learner(len(group), group.shape[2], size, one, memory=memory) for one in generators]
         for streams in group.split(BATCH, 1):
             scaled, rate = scaling.scaled(streams), learning_rate(read / whole)
             read += streams.shape[1]
@@ -107,9 +108,11 @@ def learning_rate(progress: float) -> float:
 class Learner:
     """The autoencoders of one seed in training, on scaled streams."""
 
-    def __init__(self, layers: int, width: int, size: Size, generator: torch.Generator) -> None:
+    def __init__(
+        self, layers: int, width: int, size: Size, generator: torch.Generator, *, memory: float = MEMORY
+    ) -> None:
         directions = torch.randn(layers, size.features, width, generator=generator)
-        self.active = size.active
+        self.active, self.memory = size.active, memory
         self.decoder = (directions / directions.norm(dim=-1, keepdim=True)).requires_grad_()
         self.encoder = self.decoder.detach().clone().requires_grad_()
         self.encoder_bias = torch.zeros(layers, size.features, requires_grad=True)
@@ -155,7 +158,8 @@ class Learner:
     def _observe(self, kept: "Kept", characters: int) -> None:
         """Update the threshold and the age of silent features."""
         first = self.threshold == 0
-        self.threshold = torch.where(first, kept.smallest, MEMORY * self.threshold + (1 - MEMORY) * kept.smallest)
+        latest = self.memory * self.threshold + (1 - self.memory) * kept.smallest
+        self.threshold = torch.where(first, kept.smallest, latest)
         self.silent += characters
         self.silent.view(-1)[kept.features] = 0
 

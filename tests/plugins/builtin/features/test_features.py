@@ -218,7 +218,10 @@ def test_findings_are_the_strongest_directions_of_every_layer(result):
     found = Features().findings(result).directions
     scores = [claim.score for claim in found]
     assert scores == sorted(scores, reverse=True)
-    decoder, energy = result.artefact("features", model="bijective")["decoder"], result.array("energy", model="bijective")
+    decoder, energy = (
+        result.artefact("features", model="bijective")["decoder"],
+        result.array("energy", model="bijective"),
+    )
     for layer in range(3):
         claims = [claim for claim in found if claim.layer == layer]
         assert sum(claim.score for claim in claims) >= 0.99
