@@ -6,14 +6,13 @@ import numpy as np
 
 from alice.plugins.builtin.features.autoencoders import FEATURES
 from alice.plugins.builtin.features.concepts import KINDS
+from alice.plugins.builtin.features.figures import summed_figures
 from alice.plugins.builtin.features.measure import Measured
 from alice.plugins.builtin.features.pages import feature_table, layer_cards, layer_section, layer_table
 from alice.plugins.builtin.features.stability import SAME
 from alice.plugins.builtin.features.summed import COVERED, FEWEST, Summed
 from alice.plugins.findings import DirectionFinding, Findings
 from alice.reports import Figure, Metric, Result, Section, Table, model_key
-from alice.reports.figures import layer_curve
-from alice.reports.figures.panels import Panel, line_panels
 from alice.statistics import blank_nan
 
 CLAIMED = 0.99
@@ -44,7 +43,7 @@ def report(found: Measured, *, rng: np.random.Generator) -> Result:
         **{f"features-layer-{layer}": feature_table(found, layer) for layer in layers},
         **{f"concepts-layer-{layer}": layer_table(found, layer) for layer in layers},
     }
-    figures = {name: figure for name, figure in _figures(summed).items() if figure is not None}
+    figures = summed_figures(summed)
     return Result(
         title="Features",
         summary=_summary(summed),
@@ -157,68 +156,6 @@ def _metrics(one: Summed) -> list[Metric]:
         for (name, label), part in zip(values.items(), (found.stability.cosine, found.stability.random), strict=True):
             metrics.append(Metric(name, float(np.nanmean(part)), model=model, label=label))
     return [*metrics, Metric("texts", len(found.reconstruction.clean)), Metric("characters-trained", found.trained_on)]
-
-
-def _figures(one: Summed) -> dict[str, Figure | None]:
-    layers = np.arange(len(one.found.shown))
-    parts = {"loss recovered": one.recovered, "explained variance": one.explained}
-    curves = layer_curve(
-        {name: 100 * part.share for name, part in parts.items()},
-        errors={name: 100 * part.halves for name, part in parts.items() if not np.isnan(part.low).any()},
-        y_title="%",
-    )
-    covered = {"one feature": one.coverage, "linear probe": one.probe_coverage}
-    coverage = layer_curve(
-        {name: 100 * part.share for name, part in covered.items()},
-        errors={name: 100 * part.halves for name, part in covered.items() if not np.isnan(part.low).any()},
-        y_title="concepts covered, %",
-    )
-    panels = [
-        Panel(
-            {
-                label: (layers, values[:, one.of_kind(kind)].mean(1))
-                for kind, label in KINDS.items()
-                if one.of_kind(kind)
-            },
-            x_title="layer",
-            y_title="mean F1",
-            title=title,
-            y_range=(0, 1),
-        )
-        for title, values in (("best feature", one.found.naming.f1), ("linear probe", one.found.naming.probe_f1))
-    ]
-    return {
-        "reconstruction": Figure(
-            curves,
-            "Loss recovered and explained variance of the reconstruction of each layer, on held-out texts. Layer 0 is "
-            "the embedding. Bands: 95 % over texts.",
-            title="Loss recovered and explained variance",
-        ),
-        "coverage": Figure(
-            coverage,
-            f"Share of the concepts that the best feature of a layer, or a linear probe, detects with an F1 of at "
-            f"least {COVERED}. Bands: 95 % over texts.",
-            title="Coverage of concepts",
-        ),
-        "f1-by-kind": Figure(
-            line_panels(*panels, height=400),
-            "Mean F1 over the concepts of a kind, by layer: of the best feature for each concept, and of a linear "
-            "probe.",
-            title="F1 by kind of concept",
-        ),
-        "stability": _stability_figure(one),
-    }
-
-
-def _stability_figure(one: Summed) -> Figure | None:
-    if (found := one.found.stability) is None:
-        return None
-    series = {"another seed": found.cosine, "random directions": found.random, f"share with ≥ {SAME}": found.found}
-    caption = (
-        "Mean over living features of the largest cosine with a feature of another seed, the same for random "
-        f"directions with the covariance of the features, and the share of features with a cosine of at least {SAME}."
-    )
-    return Figure(layer_curve(series, y_title="cosine; share"), caption, title="Stability over seeds")
 
 
 def _layer_table(one: Summed) -> Table:
