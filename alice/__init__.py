@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alice.front_door import analyses as analyses
     from alice.front_door import load as load
     from alice.front_door import load_artefact as load_artefact
+    from alice.front_door import load_features as load_features
     from alice.front_door import load_lens as load_lens
     from alice.front_door import run as run
     from alice.front_door import solve as solve
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from alice.text import Key as Key
 
 _NAMES = {
-    "front_door": ("analyses", "load", "load_artefact", "load_lens", "run", "solve"),
+    "front_door": ("analyses", "load", "load_artefact", "load_features", "load_lens", "run", "solve"),
     "model": ("Alice",),
     "plugins": ("RunContext",),
     "reports": ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from alice.model import Alice, Lens
+    from alice.plugins.builtin.features.autoencoders import Autoencoders
     from alice.reports import Report
     from alice.solving import Solution
     from alice.text import Split
@@ -70,6 +71,28 @@ def load_lens(path: str | Path, model: "Checkpoint | None" = None, *, device: "D
 
     (named,) = load_models([lens_checkpoint(path) if model is None else model], device)
     return open_lens(named, path)
+
+
+def load_features(path: str | Path, model: str = "", *, device: "Device | None" = None) -> "Autoencoders":
+    """Load the sparse autoencoders of all layers that `alice-interp run features` stored.
+
+        features = alice.load_features("runs/features-base-...")
+        features.encode(cache["blocks.3.hook_resid_post"], layer=4)  # (batch, pos, feature)
+
+    Args:
+        path: the folder of a report, or the file of an artefact.
+        model: name of the model, if the folder has features of several.
+        device: where to put them; the CPU if None.
+
+    """
+    from alice.plugins.builtin.features.autoencoders import FEATURES, Autoencoders
+    from alice.reports.names import model_key
+
+    tensors = load_artefact(path, model_key(FEATURES, model) if model else None, device=device)
+    try:
+        return Autoencoders.of(tensors)
+    except AliceError as error:
+        raise AliceError(f"{path}: {error}") from error
 
 
 @overload

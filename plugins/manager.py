@@ -41,6 +41,7 @@ BUILTIN = (
     "alice.plugins.builtin.attention",
     "alice.plugins.builtin.circuit",
     "alice.plugins.builtin.evidence",
+    "alice.plugins.builtin.features",
     "alice.plugins.builtin.generalization",
     "alice.plugins.builtin.scaling",
     "alice.plugins.builtin.key_recovery",

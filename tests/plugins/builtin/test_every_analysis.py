@@ -21,6 +21,7 @@ QUICK = {
     "errors-by-length": {"solver_texts": 3},
     "evidence": {"steps": 2, "draws": 1},
     "lens": {"training_texts": 8, "directions": 3, "causal_samples": 2},
+    "features": {"training": 24, "fitting": 8, "seeds": 2, "shown": 2, "expansion": 2, "active": 4},
     "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
@@ -36,6 +37,7 @@ FEW_VARIANTS = {
     "speed": ("bijective", "base"),
     "probe": ("base",),
     "ablation": ("dynamic",),
+    "features": ("base",),
     "patching": ("dynamic",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""
