@@ -46,25 +46,29 @@ def error_by_layer(found: Finding, seed: int) -> Checks:
 
 
 def ngrams(found: Finding, seed: int) -> Checks:
-    """Test at which layers short and long n-grams become right."""
+    """Test at which layers short and long n-grams become right, compared with null models of the same accuracy."""
     for model in found.models:
         for reader in PROBES if model.variant in PROBED else ():
-            similarity = found.array(f"similarity-{reader}-texts", model), found.array(f"draws-{reader}-texts", model)
-            counts, layers = _texts_by_n(found, model), similarity[0].shape[0] - 1
+            by_text = found.array(f"by-text-{reader}-texts", model), found.array(f"null-by-text-{reader}-texts", model)
+            counts, layers = _texts_by_n(found, model), by_text[0].shape[1] - 1
             after = f"similarity after layer {verdicts.early_layer(layers)} of {layers}, share of the last value"
-            verdict = verdicts.short_is_high_early(*similarity, texts=counts[0])
-            yield check("early-1-grams", [model], f"1-gram {after}", verdict, reader=reader)
+            beyond = "smallest lead over a null model of the same accuracy"
+            rng = np.random.default_rng(seed)
+            verdict = verdicts.short_is_high_early(*by_text, texts=counts[0], rng=rng)
+            yield check("early-1-grams", [model], f"1-gram {after}: {beyond}", verdict, reader=reader)
             if (longest := len(counts)) > 1:
-                verdict = verdicts.long_is_low_early(*similarity, texts=counts[-1])
-                yield check("early-long-ngrams", [model], f"{longest}-gram {after}", verdict, reader=reader)
+                verdict = verdicts.long_is_low_early(*by_text, texts=counts[-1], rng=rng)
+                behind = "smallest lag behind a null model of the same accuracy"
+                yield check("early-long-ngrams", [model], f"{longest}-gram {after}: {behind}", verdict, reader=reader)
                 measure = (
-                    "Spearman's correlation of n with the layer where it gains most; the interval does not cover that "
-                    f"there are only {longest} values of n"
+                    f"Spearman's correlation of n with the layer where it gains most, {beyond}; the interval does not "
+                    f"cover that there are only {longest} values of n"
                 )
-                (row,) = found.rows("trends", model=model.name, reader=reader, measure="texts")
-                ends = row["low"], row["high"]
-                verdict = verdicts.long_rises_later(row["spearman"], ends, texts=min(counts))
-                yield check("trend", [model], measure, verdict, reader=reader)
+                rows = found.rows("trend-excess", model=model.name, reader=reader, measure="texts")
+                excess = [(row["excess"], row["low"], row["high"]) for row in rows]
+                yield check(
+                    "trend", [model], measure, verdicts.long_rises_later(excess, texts=min(counts)), reader=reader
+                )
 
 
 def _texts_by_n(found: Finding, model: Model) -> list[int]:
@@ -113,10 +117,9 @@ def probes(found: Finding, seed: int) -> Checks:
     bijective, base = found.pair
     fewest = min(_texts_by_n(found, base))
     for reader in PROBES:
-        ours, theirs = (found.array(f"similarity-{reader}-texts", model)[-1] for model in found.pair)
-        draws = [found.array(f"draws-{reader}-texts", model)[:, -1] for model in found.pair]
-        verdict = verdicts.always_higher(ours, theirs, *draws, texts=fewest)
-        measure = f"smallest lead in similarity over n = 1 to {len(ours)}"
+        ours, theirs = (found.array(f"by-text-{reader}-texts", model)[:, -1] for model in found.pair)
+        verdict = verdicts.always_higher(ours, theirs, texts=fewest, rng=np.random.default_rng(seed))
+        measure = f"smallest lead in similarity over n = 1 to {ours.shape[1]}"
         subject = f"{bijective.name} over {base.name}, {READERS[reader]}"
         yield check("smallest-lead", found.pair, measure, verdict, subject=subject, reader=reader)
 
@@ -248,7 +251,9 @@ CLAIMS = (
            "early-exit", error_by_layer),
     PaperClaim("ngrams", "1-gram similarity is high early, and higher n rises later",
            "“the similarity of 1-grams (letter frequencies) is high even in early layers, while the similarity for "
-           "higher order n-grams … is low until later layers”, section 5", "ngram", ngrams, NO_PROBED),
+           "higher order n-grams … is low until later layers”, section 5", "ngram", ngrams, NO_PROBED,
+           "Any answer that becomes more accurate shows such curves, so the tests ask for more than null models show that "
+           "have as many wrong letters."),
     PaperClaim("letters", "Frequent letters have lower error than expected",
            "“for the most frequent letters, error rates are consistently lower than expected based on letter frequency "
            "alone”, appendix G", "letter-frequency", letters),
@@ -268,7 +273,8 @@ CLAIMS = (
            "Standard errors shrink with more texts, so with enough texts any true difference exceeds 3 of them."),
     PaperClaim("probes", "Probes of the last layer read more from the bijective model than from the base model",
            "“the cosine similarity achieved by probes trained on representations from the last layer of "
-           "ALICE-Bijective is consistently higher”, section 5", "ngram", probes, NO_PAIR),
+           "ALICE-Bijective is consistently higher”, section 5", "ngram", probes, NO_PAIR,
+           "A more accurate model has a higher similarity at every n, so this is about accuracy, not about n-grams."),
     PaperClaim("pools", "Few ciphers are memorised, many generalise",
            "“Models trained on fewer unique ciphers achieve lower training error but do not generalize to unseen "
            "ciphers”, figure 3", "generalization", pools, TOO_FEW),

@@ -27,8 +27,6 @@ FEWEST = 30
 """Minimum number of texts for a t interval."""
 EARLY = 0.25
 """Share of the layers that count as early."""
-HIGH, LOW = 0.9, 0.5
-"""An early similarity is high above nine tenths of its last value, and low below half of it."""
 SIGMAS = 3.0
 """Standard errors within which the paper finds the bijective model next to the base model."""
 GENERALISES = 0.9
@@ -152,33 +150,49 @@ def early_layer(layers: int) -> int:
     return max(1, math.floor(EARLY * layers))
 
 
-def short_is_high_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
-    """Test that 1-gram similarity at the early layer is close to its final value, (layer, n), (draw, layer, n)."""
-    return judge_draws(float(_early_share(similarity)[0]), _early_share(draws)[..., 0], texts=texts, threshold=HIGH)
+def short_is_high_early(values: Floats, nulls: Floats, *, texts: int, rng: np.random.Generator) -> Verdict:
+    """Test that the early share of 1-gram similarity exceeds that of every null model of the same accuracy.
+
+    Both are given by text, (text, layer, n) and (null, text, layer, n). The early share is the similarity at the last
+    early layer over that at the last layer.
+    """
+    leads = _early_leads(values[..., 0], nulls[..., 0], rng)
+    return judge_smallest(leads[0], leads[1:], texts=texts)
 
 
-def long_is_low_early(similarity: Floats, draws: Floats, *, texts: int) -> Verdict:
-    """Test that similarity of the longest n-grams at the early layer is far below its final value."""
-    found = float(_early_share(similarity)[-1])
-    return judge_draws(found, _early_share(draws)[..., -1], texts=texts, threshold=LOW, side="below")
+def long_is_low_early(values: Floats, nulls: Floats, *, texts: int, rng: np.random.Generator) -> Verdict:
+    """Test that the early share of the longest n-grams is below that of every null model: whether all leads are > 0."""
+    leads = -_early_leads(values[..., -1], nulls[..., -1], rng)
+    return judge_smallest(leads[0], leads[1:], texts=texts)
 
 
-def long_rises_later(correlation: float, interval: tuple[float | None, float | None], *, texts: int) -> Verdict:
-    """Test that the layer at which an n gains most rises with n, from Spearman's correlation and its interval."""
-    low, high = (math.nan if end is None or texts < FEWEST else end for end in interval)
-    return judge(correlation, low, high)
+def long_rises_later(excess: Sequence[tuple[float, float | None, float | None]], *, texts: int) -> Verdict:
+    """Test that the layer at which an n gains most rises with n more than in every null model.
+
+    Given are the differences of Spearman's correlations, each with its interval.
+    """
+    rows = np.array([[math.nan if end is None or texts < FEWEST else end for end in row] for row in excess])
+    return judge(min(row[0] for row in excess), rows[:, 1].min(), rows[:, 2].min())
 
 
-def _early_share(similarity: Floats) -> Floats:
-    """Return the share of its last value that each n has at the last early layer, (..., layer, n) -> (..., n)."""
-    early = early_layer(similarity.shape[-2] - 1)  # layer 0 is the embedding
+def _early_leads(values: Floats, nulls: Floats, rng: np.random.Generator) -> Floats:
+    """Return the early share minus that of each null model, (text, layer), (null, text, layer) -> (1 + draw, null).
+
+    The first row is over all texts, the others are weightings of them.
+    """
+    early = early_layer(values.shape[-1] - 1)  # layer 0 is the embedding
+    columns = np.concatenate([values[None], nulls])[..., [early, -1]].swapaxes(0, 1)  # (text, 1 + null, 2)
+    found = PairedBootstrap(columns.reshape(len(columns), -1), rng)
+    means = np.concatenate([found.mean[None], found.draws]).reshape(-1, 1 + len(nulls), 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return similarity[..., early, :] / similarity[..., -1, :]
+        shares = means[..., 0] / means[..., 1]
+    return shares[:, :1] - shares[:, 1:]
 
 
-def always_higher(ours: Floats, theirs: Floats, our_draws: Floats, their_draws: Floats, *, texts: int) -> Verdict:
-    """Test that one similarity exceeds another at every n, (n,), from draws with the same weights, (draw, n)."""
-    return judge_smallest(ours - theirs, our_draws - their_draws, texts=texts)
+def always_higher(ours: Floats, theirs: Floats, *, texts: int, rng: np.random.Generator) -> Verdict:
+    """Test that one similarity exceeds another at every n, by text, (text, n) each."""
+    leads = PairedBootstrap(ours - theirs, rng)
+    return judge_smallest(leads.mean, leads.draws, texts=texts)
 
 
 def frequent_letters_err_less(rates: Floats, draws: Floats, *, texts: int) -> Verdict:

@@ -24,7 +24,8 @@ class Ngram:
     """Similarity of n-grams between the answer of each layer and the plaintext, and the layer where each n gains most.
 
     Each layer is read by a linear probe, by an MLP probe and by the model's own head. The probes are trained on six
-    tenths of the texts; n-grams are counted on the others. Layer 0 is the embedding.
+    tenths of the texts; n-grams are counted on the others. Layer 0 is the embedding. Every similarity is compared with
+    those of null models, which have as many wrong letters.
     """
 
     name = "ngram"
@@ -37,10 +38,11 @@ class Ngram:
     )
     epochs: int = field(default=4, metadata={"help": "Passes over the activations when training probes."})
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
+    null_draws: int = field(default=5, metadata={"help": "Draws of each null model of the same accuracy."})
     lens: Path | None = lens_field()
 
     def __post_init__(self) -> None:
-        check_minimum(self, samples=2, epochs=1, hidden=1)  # two texts: one to train on, one to count in
+        check_minimum(self, samples=2, epochs=1, hidden=1, null_draws=1)  # two texts: one to train on, one to count in
         if not 1 <= self.longest <= 12:
             raise AliceError(f"longest={self.longest} is not a supported n-gram length; choose 1 to 12")
 
@@ -53,7 +55,8 @@ class Ngram:
         compared = []
         for one in ctx.each:
             readings = read(one, epochs=self.epochs, hidden=self.hidden, lens=one.lens(self.lens))
-            compared.append(compare(readings.letters_only() if letters_only else readings, self.longest, one.rng))
+            readings = readings.letters_only() if letters_only else readings
+            compared.append(compare(readings, self.longest, null_draws=self.null_draws, seed=one.seed))
         return report(compared, letters_only=letters_only, lens=self.lens)
 
 

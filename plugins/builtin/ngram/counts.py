@@ -16,8 +16,6 @@ from alice.errors import AliceError
 from alice.statistics import Floats, ratio
 
 Ints = NDArray[np.integer[Any]]
-BLOCK = 8192
-"""Number of n-grams whose weighted sums are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,37 +67,49 @@ def encode_ngrams(ids: Ints, owner: Ints, n: int, *, symbols: int) -> tuple[NDAr
     return codes[whole], owner[:count][whole]
 
 
-def cosine_by_text(one: NgramCounts, other: NgramCounts) -> Floats:
-    """Return the cosine between the counts of each text, (text,); NaN for a text without n-grams."""
-    _, left, right = np.intersect1d(one.codes, other.codes, assume_unique=True, return_indices=True)
-    product = one.counts[:, left].multiply(other.counts[:, right]).sum(axis=1)
-    norms = np.sqrt(one.counts.power(2).sum(axis=1) * other.counts.power(2).sum(axis=1))
-    return ratio(np.asarray(product), np.asarray(norms))
+def cosines_by_text(ids: Ints, other: Ints, owner: Ints, longest: int, *, symbols: int, texts: int) -> Floats:
+    """Return the cosine between the n-gram counts of two versions of each text, n = 1 to `longest`, (text, n).
 
-
-def cosine_of_sums(one: NgramCounts, other: NgramCounts, weights: Floats, norms: Floats) -> Floats:
-    """Return the cosine of counts summed over the texts by weights, (draw, text) -> (draw,).
-
-    `norms` are those of the first, from `norms_of_sums`. NaN where no text has n-grams.
+    NaN for a text without n-grams.
     """
-    _, left, right = np.intersect1d(one.codes, other.codes, assume_unique=True, return_indices=True)
-    product = _products(one.counts[:, left], other.counts[:, right], weights)
-    return ratio(product, norms * norms_of_sums(other, weights))
+    found = []
+    for n in range(1, longest + 1):
+        one, owners = encode_ngrams(ids, owner, n, symbols=symbols)
+        two, _ = encode_ngrams(other, owner, n, symbols=symbols)
+        if symbols**n > 2**63 // texts:  # too many to number them once more by text
+            one, two = np.unique([one, two], return_inverse=True)[1].reshape(2, -1)
+        width = 1 + int(max(one.max(initial=0), two.max(initial=0)))
+        (left, ours), (right, theirs) = (np.unique(owners * width + codes, return_counts=True) for codes in (one, two))
+        place = np.searchsorted(left, right)
+        shared = np.append(left, -1)[place] == right
+        products = theirs[shared] * ours[place[shared]]
+        sums = ((right[shared], products), (left, ours**2), (right, theirs**2))
+        product, square, other_square = (np.bincount(keys // width, values, texts) for keys, values in sums)
+        found.append(ratio(product, np.sqrt(square * other_square)))
+    return np.stack(found, axis=1)
 
 
-def norms_of_sums(counts: NgramCounts, weights: Floats) -> Floats:
-    """Return the norms of the counts summed over the texts by weights, (draw, text) -> (draw,)."""
-    return np.sqrt(_products(counts.counts, counts.counts, weights))
+def corpus_values(one: NgramCounts, other: NgramCounts) -> Floats:
+    """Return a value for each text whose mean is the cosine of the counts summed over all texts, (text,).
+
+    The rest of a value is the first order of what the text's weight changes in that cosine, so that errors and
+    intervals are those of a mean. NaN for a text without n-grams.
+    """
+    codes = np.union1d(one.codes, other.codes)
+    left, right = (_widened(counts, codes) for counts in (one, other))
+    ours, theirs = np.asarray(left.sum(axis=0)), np.asarray(right.sum(axis=0))
+    our_square, their_square = max(ours @ ours, 1.0), max(theirs @ theirs, 1.0)
+    norm = np.sqrt(our_square * their_square)
+    cosine = ours @ theirs / norm
+    change = (left @ theirs + right @ ours) / norm - cosine * (left @ ours / our_square + right @ theirs / their_square)
+    return np.where(one.has_any, cosine + one.has_any.sum() * change, np.nan)
 
 
-def _products(one: csr_array, other: csr_array, weights: Floats) -> Floats:
-    """Return the scalar products of the weighted sums, (draw,), a block of n-grams at a time to save memory."""
-    left, right, by_text = one.tocsc(), other.tocsc(), weights.T
-    total = np.zeros(len(weights))
-    for start in range(0, one.shape[1], BLOCK):
-        columns = slice(start, start + BLOCK)
-        total += ((left[:, columns].T @ by_text) * (right[:, columns].T @ by_text)).sum(0)
-    return total
+def _widened(counts: NgramCounts, codes: NDArray[np.int64]) -> csr_array:
+    """Return the counts with a column for each of the codes, which include its own, (text, code)."""
+    found = counts.counts
+    columns = np.searchsorted(codes, counts.codes)[found.indices]
+    return csr_array((found.data, columns, found.indptr), shape=(found.shape[0], len(codes)))
 
 
 def gain_layers(similarity: Floats) -> NDArray[np.int64]:

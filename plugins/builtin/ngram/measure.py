@@ -1,6 +1,6 @@
 """Reads every layer with probes and with the model's own head, and compares n-grams with those of the plaintext."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,18 +15,18 @@ from alice.errors import AliceError
 from alice.model import Lens
 from alice.plugins.builtin.ngram.counts import (
     NgramCounts,
-    cosine_by_text,
-    cosine_of_sums,
+    corpus_values,
+    cosines_by_text,
     count_ngrams,
     gain_layers,
-    norms_of_sums,
     rank_correlation,
 )
+from alice.plugins.builtin.ngram.nulls import null_models
 from alice.plugins.builtin.traces import EXITS, exit_answers
 from alice.plugins.context import RunContext
 from alice.probes import Kind, LayerProbes, Texts, TokenPairs, chosen, split_texts, stacked
 from alice.probes.tasks import tasks
-from alice.statistics import Floats
+from alice.statistics import Floats, PairedBootstrap
 from alice.text import Alphabet, Batch
 
 Bytes = NDArray[np.uint8]
@@ -39,8 +39,6 @@ HELD_OUT = 0.4
 Measure = Literal["texts", "corpus"]
 MEASURES: dict[Measure, str] = {"texts": "mean over texts", "corpus": "whole corpus"}
 """Ways to summarise many texts in one similarity, with their titles."""
-DRAWS = 100
-"""Reweightings of the texts."""
 INTERVAL = (2.5, 97.5)
 """Percentiles of the draws at the ends of an interval."""
 
@@ -65,6 +63,8 @@ class Readings:
     """The plaintexts, one after another, (character,)."""
     answers: dict[Reader, Bytes]
     """By reader, (layer, character); layer 0 is the embedding."""
+    numbers: NDArray[np.int64]
+    """Number of each text in its source, (text,)."""
 
     def letters_only(self) -> "Readings":
         """Return the readings without the positions where the plaintext has no letter; the rest closes up."""
@@ -77,19 +77,48 @@ class Readings:
 
 @dataclass(frozen=True, eq=False)
 class Similarity:
-    """Cosine similarities of one reader by one measure."""
+    """Cosine similarities of one reader by one measure, and those of null models with as many wrong letters."""
 
-    cosine: Floats
-    """(layer, n)."""
-    draws: Floats
-    """The same under each reweighting of the texts, (draw, layer, n)."""
-    texts: list[int]
-    """Number of texts that have n-grams, (n,)."""
+    values: Floats
+    """What each text contributes to the similarity, which is its mean, (text, layer, n); NaN without n-grams."""
+    nulls: Floats
+    """The same for each null model, the mean over its draws, (null, text, layer, n)."""
+    null_draws: Floats
+    """Similarity for each draw of the null models, (null, draw, layer, n)."""
+
+    @cached_property
+    def bootstrap(self) -> PairedBootstrap:
+        """The bootstrap over texts; columns are the model, then the null models, each with layer by n."""
+        columns = np.concatenate([self.values[None], self.nulls]).swapaxes(0, 1)
+        return PairedBootstrap(columns.reshape(len(columns), -1), np.random.default_rng(0))
+
+    @property
+    def cosine(self) -> Floats:
+        """The similarity, (layer, n)."""
+        return self._shaped(self.bootstrap.mean)[0]
+
+    @property
+    def null_cosine(self) -> Floats:
+        """The mean similarity of each null model, (null, layer, n)."""
+        return self._shaped(self.bootstrap.mean)[1:]
 
     @property
     def error(self) -> Floats:
-        """Standard error, (layer, n); NaN where only one text has n-grams, since its weight has no effect."""
-        return np.where(np.array(self.texts) > 1, self.draws.std(0, ddof=1), np.nan)
+        """Standard error of the similarity, (layer, n); NaN where fewer than two texts differ."""
+        return self._shaped(self.bootstrap.error)[0]
+
+    @property
+    def excess(self) -> Floats:
+        """Similarity minus that of each null model, (null, layer, n)."""
+        return self.cosine - self.null_cosine
+
+    @cached_property
+    def excess_interval(self) -> Floats:
+        """The 95 % interval of the excess over texts, (2, null, layer, n); NaN where fewer than two texts differ."""
+        own = self.cosine.size
+        nulls = np.arange(own, own * (1 + len(self.nulls)))
+        ends = self.bootstrap.difference(nulls % own, nulls).interval()
+        return ends.T.reshape(2, len(self.nulls), *self.cosine.shape)
 
     @property
     def layers(self) -> NDArray[np.int64]:
@@ -101,14 +130,39 @@ class Similarity:
         """Spearman's correlation of n with that layer."""
         return rank_correlation(self.layers)
 
+    @property
+    def null_trends(self) -> Floats:
+        """The same correlation for each null model, (null,)."""
+        return np.array([*map(rank_correlation, gain_layers(self.null_cosine))])
+
     @cached_property
+    def trend_draws(self) -> Floats:
+        """The correlations of the model and of each null model under each weighting of the texts, (draw, 1 + null)."""
+        gains = gain_layers(self._shaped(self.bootstrap.draws))
+        different, which = np.unique(gains.reshape(-1, gains.shape[-1]), axis=0, return_inverse=True)  # most are equal
+        return np.array([*map(rank_correlation, different)])[which.ravel()].reshape(gains.shape[:-1])
+
+    @property
     def trend_interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of that correlation over the reweightings; None for a single text."""
-        if max(self.texts) < 2:
+        """The 95 % interval of the correlation over weightings of the texts; None for a single text."""
+        return self._ends(self.trend_draws[:, 0])
+
+    @property
+    def trend_excess(self) -> list[tuple[float, tuple[float, float] | None]]:
+        """The correlation minus that of each null model, with its interval."""
+        differences = (self.trend_draws[:, :1] - self.trend_draws[:, 1:]).T
+        values = self.trend - self.null_trends
+        return [(float(value), self._ends(drawn)) for value, drawn in zip(values, differences, strict=True)]
+
+    def _ends(self, draws: Floats) -> tuple[float, float] | None:
+        if self.bootstrap.count.max() < 2:
             return None
-        different, which = np.unique(gain_layers(self.draws), axis=0, return_inverse=True)  # most of them are equal
-        low, high = np.percentile(np.array([*map(rank_correlation, different)])[which.ravel()], INTERVAL)
+        low, high = np.percentile(draws, INTERVAL)
         return float(low), float(high)
+
+    def _shaped(self, columns: Floats) -> Floats:
+        """Return columns of the bootstrap as (..., 1 + null, layer, n)."""
+        return columns.reshape(*columns.shape[:-1], 1 + len(self.nulls), *self.values.shape[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +198,7 @@ def read(ctx: RunContext, *, epochs: int, hidden: int, lens: Lens | None = None)
         owner=np.repeat(np.arange(len(lengths)), lengths),
         plain=np.concatenate([part["plain"] for part in parts]),
         answers={reader: np.concatenate([part[reader] for part in parts], axis=1) for reader in READERS},
+        numbers=np.concatenate([part["numbers"] for part in parts]),
     )
 
 
@@ -158,9 +213,10 @@ def _read_batch(
     """Return the lengths of the held-out texts of a batch, their plaintexts, and the answers by reader."""
     names, tokens = ctx.model.match_hooks(*EXITS), chosen(batch, held)
     x = stacked(cache, names, tokens)
-    rows = batch.mask[torch.from_numpy(held).to(batch.index.device)[batch.index]]
+    rows = torch.from_numpy(held).to(batch.index.device)[batch.index]
     return {
-        "lengths": rows.sum(1).cpu().numpy(),
+        "lengths": batch.mask[rows].sum(1).cpu().numpy(),
+        "numbers": batch.index[rows].cpu().numpy(),
         "plain": _bytes(batch.plain_ids.flatten()[tokens]),
         **{kind: _bytes(probe.predict(x)[0]) for kind, probe in probes.items()},
         "exit": _bytes(_exits(ctx, batch, names, lens)[:, tokens]),
@@ -178,40 +234,69 @@ def _bytes(ids: Tensor) -> Bytes:
     return small
 
 
-def compare(readings: Readings, longest: int, rng: np.random.Generator) -> Similarities:
-    """Compare the n-grams of every reader at every layer with those of the plaintexts, n = 1 to `longest`."""
-    # Exponential weights are unnormalised Dirichlet weights, and a cosine ignores the scale. The first row is uniform.
-    weights = np.concatenate([np.ones((1, readings.texts)), rng.exponential(size=(DRAWS, readings.texts))])
+def compare(readings: Readings, longest: int, *, null_draws: int, seed: int) -> Similarities:
+    """Compare the n-grams of every reader at every layer with those of the plaintexts, n = 1 to `longest`.
+
+    The null models have as many wrong letters in each text as the answer that they are compared with.
+    """
     answers = np.concatenate(list(readings.answers.values()))  # (reader * layer, character)
-    texts, cosines = [], []
-    for n in range(1, longest + 1):
-        truth = _count(readings, readings.plain, n)
-        if truth.has_any.any():
-            texts.append(int(truth.has_any.sum()))
-            cosines.append(_cosines(truth, (_count(readings, ids, n) for ids in answers), weights))
+    lengths = np.bincount(readings.owner, minlength=readings.texts)
+    shown = [int((lengths >= n).sum()) for n in range(1, longest + 1)]
+    texts = [count for count in shown if count]
     if not texts:
         raise AliceError("there is nothing to count: none of the held-out texts has a letter; count all characters")
-    # (n, measure, reader * layer, 1 + draw) -> (reader, measure, 1 + draw, layer, n)
-    ordered = np.array(cosines).transpose(2, 1, 3, 0).reshape(len(readings.answers), -1, 2, len(weights), len(texts))
-    ordered = ordered.transpose(0, 2, 3, 1, 4)
-    found = {
-        (reader, measure): Similarity(values[0], values[1:], texts)
-        for reader, both in zip(readings.answers, ordered, strict=True)
-        for measure, values in zip(MEASURES, both, strict=True)
-    }
-    return Similarities(readings, texts, found)
+    truths = [_count(readings, readings.plain, n) for n in range(1, len(texts) + 1)]
+    found = _values(readings, answers, truths)
+    nulls = list(_null_values(readings, answers, truths, null_draws, seed))
+    similarities = {}
+    for column, measure in enumerate(MEASURES):
+        # (null, draw, answer, text, n)
+        drawn = np.stack([draw[column] for draw in nulls if column < len(draw)], axis=1)
+        means = drawn.mean(1)
+        for reader, here in _by_reader(readings):
+            similarities[reader, measure] = Similarity(
+                found[column][here].swapaxes(0, 1), means[:, here].swapaxes(1, 2), np.nanmean(drawn[:, :, here], axis=3)
+            )
+    return Similarities(readings, texts, similarities)
+
+
+def _by_reader(readings: Readings) -> Iterator[tuple[Reader, slice]]:
+    """Yield each reader with the place of its layers among all answers."""
+    start = 0
+    for reader, ids in readings.answers.items():
+        yield reader, slice(start, start + len(ids))
+        start += len(ids)
+
+
+def _null_values(
+    readings: Readings, answers: Bytes, truths: list[NgramCounts], draws: int, seed: int
+) -> Iterator[list[Floats]]:
+    """Yield the values of each null model, (null, answer, text, n), by measure; all draws but the first only by text.
+
+    Counts of the whole corpus cost more, and vary less from draw to draw.
+    """
+    plain, owner, texts = readings.plain, readings.owner, readings.texts
+    for draw in range(draws):
+        models = null_models(plain, owner, readings.numbers, readings.alphabet, seed=seed, draw=draw)
+        answered = (np.stack([model.answers(plain, ids, owner, texts) for ids in answers]) for model in models)
+        found = [_values(readings, ids, truths, corpus=draw == 0) for ids in answered]
+        yield [np.stack(measure) for measure in zip(*found, strict=True)]
+
+
+def _values(readings: Readings, answers: Bytes, truths: list[NgramCounts], *, corpus: bool = True) -> list[Floats]:
+    """Return what each text contributes to the similarity of each answer, (answer, text, n), by measure."""
+    counted = {"symbols": readings.alphabet.size, "texts": readings.texts}
+    by_text = np.stack(
+        [cosines_by_text(readings.plain, ids, readings.owner, len(truths), **counted) for ids in answers]
+    )
+    if not corpus:
+        return [by_text]
+    whole = [
+        np.stack([corpus_values(truth, _count(readings, ids, n)) for n, truth in enumerate(truths, 1)], axis=-1)
+        for ids in answers
+    ]
+    return [by_text, np.stack(whole)]
 
 
 def _count(readings: Readings, ids: Bytes, n: int) -> NgramCounts:
     return count_ngrams(ids, readings.owner, n, symbols=readings.alphabet.size, texts=readings.texts)
-
-
-def _cosines(truth: NgramCounts, counts: Iterable[NgramCounts], weights: Floats) -> Floats:
-    """Return the mean over texts and the cosine of the whole corpus under each of the weights, (2, answer, draw).
-
-    The counts are consumed one by one, so only those of one answer are in memory.
-    """
-    has, norms = truth.has_any, norms_of_sums(truth, weights)
-    shares = weights[:, has].T / weights[:, has].sum(1)
-    cosines = [(cosine_by_text(truth, one)[has] @ shares, cosine_of_sums(truth, one, weights, norms)) for one in counts]
-    return np.array(cosines).transpose(1, 0, 2)

@@ -103,19 +103,20 @@ def test_a_bijective_head_that_collides_refutes_the_claim(tmp_path, monkeypatch)
 
 def ngram(folder, lead, about=PAIRED, texts=400, interval=(0.8, 1.0)):
     stairs = np.array([[float(layer >= n) for n in range(1, 5)] for layer in range(5)])
-    noise = 0.001 * np.random.default_rng(0).standard_normal((50, 5, 4))
+    noise = 0.001 * np.random.default_rng(0).standard_normal((texts, 5, 4))
+    ramp = np.linspace(0.2, 0.8, 5)[:, None] * np.ones(4)  # all n gain at the same layers
     arrays, trends, gains, last = {}, [], [], []
     for model, more in zip(PAIR, (0.0, lead), strict=True):
         for probe in ("linear", "mlp"):
             found, of = 0.8 * stairs + more * stairs, (model.name, probe, "texts")
-            arrays[model_key(f"similarity-{probe}-texts", model.name)] = found
-            arrays[model_key(f"draws-{probe}-texts", model.name)] = found + noise
-            trends.append((*of, 1.0, *interval))
+            arrays[model_key(f"by-text-{probe}-texts", model.name)] = found + noise
+            arrays[model_key(f"null-by-text-{probe}-texts", model.name)] = np.stack([ramp + noise[::-1]] * 2)
+            trends += [(*of, null, 1.0, *interval) for null in ("independent", "rare")]
             gains += [(*of, 1, 1), (*of, 2, 3)]
             last += [(*of, n, float(found[-1, n - 1])) for n in (1, 2)]
     keys = ("model", "reader", "measure")
     return finding("ngram", folder, about=about, arrays=arrays, tables={
-        "trends": Table((*keys, "spearman", "low", "high"), trends),
+        "trend-excess": Table((*keys, "null", "excess", "low", "high"), trends),
         "gains": Table((*keys, "n", "layer"), gains),
         "last-layer": Table((*keys, "n", "similarity"), last),
         "texts": Table(("model", "n", "texts"), [(model.name, n, texts) for model in PAIR for n in range(1, 5)]),
@@ -154,9 +155,10 @@ def test_ngrams_and_probes_are_tested_on_the_same_texts(tmp_path):
 def test_a_figure_of_one_model_and_one_probe_has_the_outcome_of_their_tests(tmp_path):
     good = ngram(tmp_path, 0.1)
     rows = [
-        (*row[:4], -1.0, -0.5) if row[:2] == ("bijective", "mlp") else row for row in good.report.tables["trends"].rows
+        (*row[:5], -1.0, -0.5) if row[:2] == ("bijective", "mlp") else row
+        for row in good.report.tables["trend-excess"].rows
     ]
-    tables = {**good.report.tables, "trends": Table(good.report.tables["trends"].columns, rows)}
+    tables = {**good.report.tables, "trend-excess": Table(good.report.tables["trend-excess"].columns, rows)}
     claims, items, _ = assembled(of_result("ngram", tmp_path, replace(good.report.result, tables=tables)))
     outcomes = [items[f"Figure {number}"].outcome for number in (7, 16, 17, 18)]
     assert outcomes == ["holds", "holds", "holds", "does not hold"]

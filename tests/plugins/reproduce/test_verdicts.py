@@ -165,8 +165,8 @@ def test_early_is_the_first_quarter():
     assert [verdicts.early_layer(layers) for layers in (1, 4, 8, 12)] == [1, 1, 2, 3]
 
 
-def draws_around(similarity):
-    return similarity + 0.001 * rng().standard_normal((50, *similarity.shape))
+def by_text(similarity, texts=100):
+    return similarity + 0.001 * rng().standard_normal((texts, *similarity.shape))
 
 
 def staircase(layers=8):
@@ -174,21 +174,33 @@ def staircase(layers=8):
     return np.array([[float(layer >= n) for n in range(1, layers + 1)] for layer in range(layers + 1)])
 
 
+def ramps(texts=100, layers=8):
+    """Return two null models in which all n rise alike, from 0 and from 0.2, (null, text, layer, n)."""
+    rises = (np.linspace(start, 1, layers + 1)[:, None] * np.ones(layers) for start in (0, 0.2))
+    return np.stack([by_text(rise, texts) for rise in rises])
+
+
 EARLY = (verdicts.short_is_high_early, verdicts.long_is_low_early)
 
 
 def test_the_ngram_claim_holds_for_a_staircase_and_not_where_long_ngrams_come_first():
     for found, outcome in ((staircase(), "holds"), (staircase()[:, ::-1], "does not hold")):
-        assert [test(found, draws_around(found), texts=100).outcome for test in EARLY] == [outcome, outcome]
+        tests = [test(by_text(found), ramps(), texts=100, rng=rng()).outcome for test in EARLY]
+        assert tests == [outcome, outcome]
+
+
+def test_the_ngram_claim_does_not_hold_for_an_answer_that_is_like_a_null_model():
+    like = 0.5 * ramps()[0] + 0.5 * ramps()[1]
+    assert [test(like, ramps(), texts=100, rng=rng()).outcome for test in EARLY] == ["does not hold", "does not hold"]
+    equal = ramps()[:1] + 0.01 * np.random.default_rng(5).standard_normal((1, 100, 9, 8))
+    assert [test(ramps()[0], equal, texts=100, rng=rng()).outcome for test in EARLY] == ["undecided", "undecided"]
 
 
 def test_a_single_text_decides_nothing():
-    found = staircase()
-    same = np.repeat(found[None], 50, axis=0)
-    assert [test(found, same, texts=1).outcome for test in EARLY] == ["undecided", "undecided"]
-    assert verdicts.always_higher(found[-1] + 1, found[-1], same[:, -1] + 1, same[:, -1], texts=1).outcome == (
-        "undecided"
-    )
+    found = by_text(staircase(), 1)
+    assert [test(found, ramps(1), texts=1, rng=rng()).outcome for test in EARLY] == ["undecided", "undecided"]
+    last = found[:, -1]
+    assert verdicts.always_higher(last + 1, last, texts=1, rng=rng()).outcome == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -202,21 +214,23 @@ def test_a_single_text_decides_nothing():
     ],
 )
 def test_a_trend_is_judged_by_the_interval_that_ngram_gives(interval, texts, outcome):
-    assert verdicts.long_rises_later(0.9, interval, texts=texts).outcome == outcome
+    found = verdicts.long_rises_later([(1.1, 1.0, 1.2), (0.9, *interval)], texts=texts)
+    assert (found.value, found.outcome) == (0.9, outcome)
 
 
-def test_the_share_is_that_of_the_last_value():
-    similarity = np.array([[0.0, 0.0], [0.4, 0.1], [0.8, 0.8]])  # two layers: the first is early
-    assert verdicts.short_is_high_early(similarity, draws_around(similarity), texts=100).value == pytest.approx(0.5)
-    assert verdicts.long_is_low_early(similarity, draws_around(similarity), texts=100).value == pytest.approx(0.125)
+def test_the_lead_is_that_of_the_share_of_the_last_value():
+    values = by_text(np.array([[0.0, 0.0], [0.4, 0.1], [0.8, 0.8]]))  # two layers: the first is early
+    nulls = by_text(np.array([[0.0, 0.0], [0.3, 0.3], [1.0, 1.0]]))[None]
+    leads = [test(values, nulls, texts=100, rng=rng()).value for test in EARLY]
+    assert leads == pytest.approx([0.5 - 0.3, 0.3 - 0.125], abs=1e-3)
 
 
 def test_higher_means_higher_at_every_n():
-    base, noise = np.array([0.9, 0.5]), 0.1 * rng().standard_normal((50, 2))  # the same reweightings for both
+    base = np.array([0.9, 0.5]) + 0.1 * rng().standard_normal((100, 2))
     for lead, outcome in (((0.05, 0.02), "holds"), ((0.05, -0.02), "does not hold")):
-        draws = noise + 0.001 * rng().standard_normal((50, 2))
-        found = verdicts.always_higher(base + lead, base, base + lead + draws, base + noise, texts=100)
-        assert (found.outcome, found.value) == (outcome, pytest.approx(min(lead)))
+        ours = base + lead + 0.01 * np.random.default_rng(1).standard_normal((100, 2))
+        found = verdicts.always_higher(ours, base, texts=100, rng=rng())
+        assert (found.outcome, found.value) == (outcome, pytest.approx(min(lead), abs=5e-3))
 
 
 @pytest.mark.parametrize(("power", "outcome"), [(-1, "holds"), (1, "does not hold"), (0, "undecided")])

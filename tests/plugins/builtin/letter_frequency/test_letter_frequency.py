@@ -110,7 +110,7 @@ def test_the_error_of_the_slope_is_its_spread_over_samples_of_texts():
 
 
 def slope_of(rng):
-    """Return the slope and its error for 200 texts in which a letter is wrong everywhere or nowhere, with chance 0.1."""
+    """Return the slope and its error for 200 texts in which a letter is wrong everywhere with chance 0.1."""
     counts = rng.multinomial(100, lewand() / lewand().sum(), size=200)
     wrong = RatioBootstrap(rng, 26, draws=300)
     wrong.add(counts * (rng.random((200, 26)) < 0.1), counts)

@@ -6,27 +6,33 @@ import numpy as np
 import pytest
 
 from alice.errors import AliceError
-from alice.plugins.builtin.ngram import counts as ngrams
 from alice.plugins.builtin.ngram.counts import (
-    cosine_by_text,
-    cosine_of_sums,
+    corpus_values,
+    cosines_by_text,
     count_ngrams,
     encode_ngrams,
     gain_layers,
-    norms_of_sums,
     rank_correlation,
 )
 from alice.text.alphabet import ENGLISH
 
 
-def counts(*texts, n):
-    ids = np.concatenate([ENGLISH.encode(text) for text in texts])
+def joined(texts):
     owner = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    return count_ngrams(ids, owner, n, symbols=ENGLISH.size, texts=len(texts))
+    return np.concatenate([ENGLISH.encode(text) for text in texts]), owner
 
 
-def summed(plain, guess, weights):
-    return cosine_of_sums(plain, guess, weights, norms_of_sums(plain, weights))
+def counts(*texts, n):
+    return count_ngrams(*joined(texts), n, symbols=ENGLISH.size, texts=len(texts))
+
+
+def by_text(plain, guess, longest, symbols=ENGLISH.size):
+    (ids, owner), (other, _) = joined(plain), joined(guess)
+    return cosines_by_text(ids, other, owner, longest, symbols=symbols, texts=len(plain))
+
+
+def summed(plain, guess, n):
+    return np.nanmean(corpus_values(counts(*plain, n=n), counts(*guess, n=n)))
 
 
 def spelled(code, n):
@@ -64,37 +70,37 @@ def test_the_longest_ngrams_of_the_largest_ids_are_told_apart():
 
 def test_the_cosine_of_a_text_with_itself_is_one_and_with_foreign_letters_zero():
     texts = ("HELLO, WORLD.", "ABAB", "AB")
-    for n in (1, 2, 3):
-        cosine = cosine_by_text(counts(*texts, n=n), counts(*texts, n=n))
-        assert cosine == pytest.approx([1, 1, 1 if n < 3 else np.nan], nan_ok=True)
-    assert cosine_by_text(counts("AB", n=1), counts("CD", n=1)).tolist() == [0]
+    assert by_text(texts, texts, 3) == pytest.approx(np.array([[1, 1, 1], [1, 1, 1], [1, 1, np.nan]]), nan_ok=True)
+    assert by_text(["AB"], ["CD"], 1).tolist() == [[0]]
 
 
 def test_one_wrong_letter_costs_what_it_costs_on_paper():
     plain, guess = ("ABAB", "XY"), ("ABAC", "XY")
     # Letters: (A 2, B 2) and (A 2, B 1, C 1): 4 + 2 = 6, over sqrt(8 * 6).
-    assert cosine_by_text(counts(*plain, n=1), counts(*guess, n=1)) == pytest.approx([6 / sqrt(48), 1])
     # Pairs: (AB 2, BA 1) and (AB 1, BA 1, AC 1): 2 + 1 = 3, over sqrt(5 * 3).
-    assert cosine_by_text(counts(*plain, n=2), counts(*guess, n=2)) == pytest.approx([3 / sqrt(15), 1])
+    assert by_text(plain, guess, 2) == pytest.approx(np.array([[6 / sqrt(48), 3 / sqrt(15)], [1, 1]]))
     # Summed over both texts, XY adds 1 to the product and to both squares: 4 over sqrt(6 * 4).
-    even = np.ones((1, 2))
-    assert summed(counts(*plain, n=2), counts(*guess, n=2), even) == pytest.approx([4 / sqrt(24)])
+    assert summed(plain, guess, 2) == pytest.approx(4 / sqrt(24))
 
 
-@pytest.mark.parametrize("block", [1, 8192])
-def test_sums_weigh_the_texts(block, monkeypatch):
-    monkeypatch.setattr(ngrams, "BLOCK", block)
-    plain, guess = counts("AA", "B", n=1), counts("AA", "C", n=1)
-    weights = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 1.0]])
-    # The last: (A 1, B 1) and (A 1, C 1).
-    assert summed(plain, guess, weights) == pytest.approx([1, 0, 0.5])
-    assert summed(plain, plain, weights) == pytest.approx([1, 1, 1])
-    assert np.isnan(summed(counts("A", n=2), counts("A", n=2), np.ones((1, 1)))).all()
+def test_ngrams_too_many_to_number_by_text_are_compared_all_the_same():
+    plain, guess = ("ABABABABABABAB",), ("ABABABABABABAC",)
+    assert by_text(plain, guess, 12) == pytest.approx(by_text(plain * 2, guess * 2, 12)[:1])
+    assert by_text(plain, guess, 12)[0, 11] == pytest.approx(3 / sqrt(5 * 3))
+
+
+def test_a_value_of_the_corpus_is_what_the_weight_of_a_text_changes():
+    plain, guess = ("ABBA", "CAB", "BBCA"), ("ABBB", "CAC", "BACA")
+    values = corpus_values(counts(*plain, n=1), counts(*guess, n=1))
+    assert values.mean() == pytest.approx(summed(plain, guess, 1))
+    many = 500  # the second text once more among 1500
+    more = summed(plain * many + plain[1:2], guess * many + guess[1:2], 1)
+    assert (more - values.mean()) * 3 * many == pytest.approx(values[1] - values.mean(), rel=0.01)
+    assert np.isnan(corpus_values(counts("A", n=2), counts("A", n=2))).all()
 
 
 def test_the_order_of_letters_matters_from_pairs_on():
-    plain, guess = "ABCD", "DCBA"
-    assert [cosine_by_text(counts(plain, n=n), counts(guess, n=n))[0] for n in (1, 2)] == pytest.approx([1, 0])
+    assert by_text(["ABCD"], ["DCBA"], 2) == pytest.approx(np.array([[1, 0]]))
 
 
 def test_the_layer_of_the_largest_gain_rises_where_it_was_planted_to():

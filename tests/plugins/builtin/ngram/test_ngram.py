@@ -14,7 +14,9 @@ from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
 from alice.plugins.builtin.ngram import Ngram
-from alice.plugins.builtin.ngram.measure import DRAWS, HELD_OUT, READERS, Readings, compare, read
+from alice.plugins.builtin.ngram.measure import HELD_OUT, READERS, Readings, read
+from alice.plugins.builtin.ngram.measure import compare as compare_with_nulls
+from alice.plugins.builtin.ngram.nulls import NULLS
 from alice.plugins.builtin.ngram.report import report
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.paper import FINAL_SIMILARITY
@@ -23,7 +25,11 @@ from alice.reports.archive import read_report
 from alice.text.alphabet import ENGLISH, LETTERS, Alphabet
 
 pytestmark = pytest.mark.usefixtures("cache")
-QUICK = {"epochs": 1, "hidden": 8}
+QUICK = {"epochs": 1, "hidden": 8, "null_draws": 1}
+
+
+def compare(found, longest, draws=1):
+    return compare_with_nulls(found, longest, null_draws=draws, seed=0)
 
 
 def readings(plain, layers, alphabet=ENGLISH, variant="base"):
@@ -31,7 +37,9 @@ def readings(plain, layers, alphabet=ENGLISH, variant="base"):
     answers = np.array([np.concatenate(texts) for texts in layers], dtype=np.uint8)
     owner = np.repeat(np.arange(len(plain)), [len(text) for text in plain])
     ids = np.concatenate(plain).astype(np.uint8)
-    return Readings("mine", variant, alphabet, 3, len(plain), owner, ids, dict.fromkeys(READERS, answers))
+    return Readings(
+        "mine", variant, alphabet, 3, len(plain), owner, ids, dict.fromkeys(READERS, answers), np.arange(len(plain))
+    )
 
 
 def encoded(*texts):
@@ -53,23 +61,23 @@ def planted():
 
 
 def test_planted_layers_that_get_longer_ngrams_right_one_after_another_are_found():
-    compared = compare(planted(), 8, np.random.default_rng(0))
+    compared = compare(planted(), 8)
     for found in compared.found.values():
         assert found.layers.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
         assert found.trend == pytest.approx(1)
         assert found.trend_interval == pytest.approx((1, 1))
-        assert found.draws.shape == (DRAWS, 9, 8)
+        assert found.excess.shape == (len(NULLS), 9, 8)
     by_text = compared.found["mlp", "texts"].cosine
     assert by_text[:2, 0] == pytest.approx([0, 1])
     # In pieces of 2, 84 of the 167 pairs are left; in pieces of 8, 21 of the 161 8-grams.
     assert by_text[2, 1] == pytest.approx(84 / 167)
     assert by_text[8, 7] == pytest.approx(21 / 161)
-    assert compared.found["mlp", "texts"].error.max() < 1e-9  # all texts are alike
+    assert np.isnan(compared.found["mlp", "texts"].error).all()  # all texts are alike
 
 
 def test_perfect_answers_have_similarity_one_by_both_measures():
     plain = encoded("HELLO, WORLD.", "THE CAT SAT.")
-    compared = compare(readings(plain, [plain, plain]), 8, np.random.default_rng(0))
+    compared = compare(readings(plain, [plain, plain]), 8)
     assert all(found.cosine == pytest.approx(np.ones((2, 8))) for found in compared.found.values())
     # No layer gains anything, so every n has layer 1: no order.
     assert compared.found["exit", "corpus"].trend == 0
@@ -77,7 +85,7 @@ def test_perfect_answers_have_similarity_one_by_both_measures():
 
 def test_the_two_measures_are_what_they_say():
     plain, guess = encoded("ABAB", "XY"), encoded("ABAC", "XY")
-    compared = compare(readings(plain, [guess] * 2), 2, np.random.default_rng(0))
+    compared = compare(readings(plain, [guess] * 2), 2)
     # Pairs of the first text: (AB 2, BA 1) and (AB 1, BA 1, AC 1); the second is right.
     assert compared.found["linear", "texts"].cosine[0, 1] == pytest.approx((3 / sqrt(15) + 1) / 2)
     assert compared.found["linear", "corpus"].cosine[0, 1] == pytest.approx(4 / sqrt(24))
@@ -86,7 +94,7 @@ def test_the_two_measures_are_what_they_say():
 
 def test_texts_without_ngrams_are_left_out_and_counted():
     plain, guess = encoded("AB", "ABC"), encoded("AB", "ABD")
-    compared = compare(readings(plain, [guess] * 2), 8, np.random.default_rng(0))
+    compared = compare(readings(plain, [guess] * 2), 8)
     assert compared.texts == [2, 2, 1]  # no text has 4-grams
     assert compared.found["linear", "texts"].cosine[0] == pytest.approx([(1 + 2 / 3) / 2, 0.75, 0])
     errors = compared.found["linear", "texts"].error[0]
@@ -101,11 +109,10 @@ def test_a_single_text_has_no_interval_and_says_so():
     one = compare(
         readings(encoded("A BEE SEES"), [[text] for text in encoded("ABEESEES  ", "A BEE SEES")]),
         2,
-        np.random.default_rng(0),
     )
     result = report([one], letters_only=False)
     assert {found.trend_interval for found in one.found.values()} == {None}
-    assert "(a single text has no interval)." in result.summary
+    assert "(a single text has no interval);" in result.summary
     assert result.metric("spearman-linear").interval is None
     assert all((row["low"], row["high"]) == (None, None) for row in result.tables["trends"].records())
 
@@ -118,7 +125,7 @@ def test_letters_only_leaves_out_the_places_where_the_plaintext_has_none():
     assert letters.owner.tolist() == [0, 0, 1]
     assert len(whole.plain) == 5
     with pytest.raises(AliceError, match="none of the held-out texts has a letter"):
-        compare(readings(encoded("..."), [encoded("...")]).letters_only(), 8, np.random.default_rng(0))
+        compare(readings(encoded("..."), [encoded("...")]).letters_only(), 8)
 
 
 def cosine(one, other, n):
@@ -161,9 +168,24 @@ def test_the_probes_are_trained_on_other_texts_and_read_what_is_there():
         assert right[:, ~space].mean() < 0.5
 
 
+def test_an_answer_with_errors_anywhere_has_no_excess_over_such_errors():
+    rng = np.random.default_rng(1)
+    plain = [ENGLISH.encode("A TEXT OF SOME LENGTH IS MADE OF LETTERS IN SOME ORDER") for _ in range(40)]
+    letters = np.isin(plain[0], ENGLISH.letter_ids)
+    layers = []
+    for share in (0.9, 0.5, 0.1):
+        wrong = [letters & (rng.random(len(text)) < share) for text in plain]
+        layers.append([np.where(at, rng.integers(1, 27, len(at)), text) for at, text in zip(wrong, plain, strict=True)])
+    found = compare(readings(plain, layers), 4, draws=3).found["exit", "texts"]
+    independent = list(NULLS).index("independent")
+    low, high = found.excess_interval[:, independent]
+    assert (np.sign(low) * np.sign(high) < 0).mean() > 0.7
+    assert np.abs(found.excess[independent]).max() < 0.04
+
+
 @pytest.fixture(scope="module")
 def found():
-    return compare(planted(), 8, np.random.default_rng(0))
+    return compare(planted(), 8)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +198,7 @@ def test_the_papers_figures_are_next_to_ours_where_it_has_them(result):
     for kind, printed in (("linear", FINAL_SIMILARITY["base", "linear"]), ("mlp", FINAL_SIMILARITY["base", "mlp"])):
         assert tuple(row["paper"] for row in table.records(reader=kind, measure="corpus")) == printed
     assert {row["paper"] for row in table.records(reader="exit")} == {None}
-    dynamic = compare(readings(encoded("AB"), [encoded("AB")] * 2, variant="dynamic"), 2, np.random.default_rng(0))
+    dynamic = compare(readings(encoded("AB"), [encoded("AB")] * 2, variant="dynamic"), 2)
     rows = report([dynamic], letters_only=False).tables["last-layer"].records()
     assert {row["paper"] for row in rows} == {None}
 
@@ -196,8 +218,8 @@ def test_the_report_says_where_each_n_gains_most_and_how_certain_that_is(result)
 
 
 def test_models_with_texts_of_other_lengths_share_the_tables():
-    long = compare(readings(encoded("ABCD"), [encoded("ABCD")] * 2), 8, np.random.default_rng(0))
-    short = compare(readings(encoded("AB"), [encoded("AB")] * 2), 8, np.random.default_rng(0))
+    long = compare(readings(encoded("ABCD"), [encoded("ABCD")] * 2), 8)
+    short = compare(readings(encoded("AB"), [encoded("AB")] * 2), 8)
     short = replace(short, readings=replace(short.readings, model="short"))
     result = report([long, short], letters_only=True)
     gains = result.tables["gains"].records(model="short", reader="linear", measure="texts")
