@@ -1,5 +1,6 @@
 """`alice-interp reproduce`: the tables and figures of the paper on given models, and whether its claims hold there."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,13 +64,15 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     make_folder(check_place(out))
 
     from alice.plugins.reproduce.assemble import assemble  # after the cheap checks, since it imports torch
-    from alice.plugins.reproduce.plan import plan
+    from alice.plugins.reproduce.plan import plan, run_set, unequal
 
     plugins = build(third_party=False)
     inputs = {name: given[name] for name in ("data", "split", "seed", "device")}
     models = open_context(ckpt, plugins, **inputs)
-    steps = plan(models, _multilingual(given, plugins, inputs), request)
-    findings = _run(steps, plugins, out / REPORTS, reuse=not fresh)
+    differing = unequal(models)
+    alike = open_context(folders, plugins, **inputs) if differing and (folders := list(map(str, run_set()))) else None
+    steps = plan(models, _multilingual(given, plugins, inputs), request, alike)
+    findings = _run(steps, plugins, out / REPORTS, unequal=differing, reuse=not fresh)
     time = datetime.now(UTC).isoformat(timespec="seconds")
     found, broken = assemble(findings, seed=given["seed"], about=_about(models, given), time=time)
     page = write_reproduction(out, found)
@@ -112,20 +115,18 @@ def _multilingual(given: dict[str, Any], plugins: Plugins, inputs: dict[str, Any
     return open_context([name], plugins, **inputs) if name and given["borg"] is not None else None
 
 
-def _run(steps: "list[Step]", plugins: Plugins, reports: Path, *, reuse: bool) -> "list[Finding]":
+def _run(steps: "list[Step]", plugins: Plugins, reports: Path, *, unequal: str, reuse: bool) -> "list[Finding]":
     """Run the analyses and return a finding for each step, in the order of the steps."""
     from alice.plugins.reproduce.findings import Finding, models_of
 
-    jobs = [Job(step.analysis, step.ctx, step.options) for step in steps if step.ctx is not None]
-    findings = {step.analysis: Finding(step.analysis, absent=step.absent) for step in steps}
-    for job, place in places(jobs):
+    jobs = {n: Job(step.analysis, step.ctx, step.options) for n, step in enumerate(steps) if step.ctx is not None}
+    findings = [Finding(step.analysis, absent=step.absent, alike=step.alike) for step in steps]
+    for number, (job, place) in zip(jobs, places(list(jobs.values())), strict=True):
         outcome = run_one(job, plugins, out=reports, place=place, reuse=reuse)
-        models = models_of(job.ctx)
-        if isinstance(outcome, AliceError):
-            findings[job.name] = Finding(job.name, models, error=str(outcome))
-        else:
-            findings[job.name] = Finding(job.name, models, outcome)
-    return list(findings.values())
+        found = replace(findings[number], models=models_of(job.ctx), unequal="" if steps[number].alike else unequal)
+        failed = isinstance(outcome, AliceError)
+        findings[number] = replace(found, error=str(outcome)) if failed else replace(found, stored=outcome)
+    return findings
 
 
 def _about(models: "RunContext", given: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from alice.lazy import lazy_exports
 if TYPE_CHECKING:
     from alice.training.folder import Training as Training
     from alice.training.folder import saw_validation as saw_validation
+    from alice.training.folder import training_differences as training_differences
     from alice.training.loss import Objective as Objective
     from alice.training.optimizer import Muon as Muon
     from alice.training.presets import PAPER_SIZES as PAPER_SIZES
@@ -27,6 +28,7 @@ else:
             "folder": (
                 "Training",
                 "saw_validation",
+                "training_differences",
             ),
             "loss": ("Objective",),
             "optimizer": ("Muon",),

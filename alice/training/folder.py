@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -220,6 +220,30 @@ def saw_validation(checkpoint: str | Path) -> bool:
             return True
         start = described.get("init") or described.get("started_from")
     return False
+
+
+def training_differences(checkpoints: Mapping[str, str | Path | None]) -> str:
+    """Say how the trainings of checkpoints, by name, differ; nothing if all had the same texts, recipe and budget."""
+    found = {name: _how_trained(checkpoint) for name, checkpoint in checkpoints.items()}
+    if None not in found.values() and len({key for key, _ in filter(None, found.values())}) == 1:
+        return ""
+    return "; ".join(f"{name}: {how[1] if how else 'no record of its training'}" for name, how in found.items())
+
+
+def _how_trained(checkpoint: str | Path | None) -> tuple[str, str] | None:
+    """Return what must be equal in trainings that are compared, as JSON, and the budget in words; None if unknown."""
+    folder = None if checkpoint is None else resolve(checkpoint)
+    if folder is None or not (folder / TRAINING).exists():
+        return None
+    described = read_description(folder)
+    recipe = Recipe.from_dict(described["recipe"], where=str(folder / TRAINING)).to_dict()
+    used = Training.open(folder, {}).totals() if (folder / STATE).exists() else _read_totals(folder, "totals")
+    start = described.get("init") or described.get("started_from")
+    size = {name: described["model"].get(name) for name in ("d_model", "n_layers", "n_heads", "d_mlp", "symbols")}
+    fixed = {name: value for name, value in recipe.items() if name not in CHANGEABLE}
+    same = [source_name(described["data"]), described.get("data_sha256"), fixed, used.steps, used.tokens, start, size]
+    words = f"{used.steps:,} steps, {used.tokens:,} characters" + (f", some of them of {start}" if start else "")
+    return json.dumps(same), words
 
 
 def _read_totals(folder: Path, name: str) -> Totals:

@@ -16,7 +16,8 @@ def assemble(
     findings: Sequence[Finding], *, seed: int, about: Mapping[str, Any], time: str
 ) -> tuple[Reproduction, list[str]]:
     """Return the page, and a message for each claim or item that could not be computed."""
-    found = Findings(seed, {one.analysis: one for one in findings})
+    own, alike = ({one.analysis: one for one in findings if one.alike is which} for which in (False, True))
+    found = Findings(seed, own, alike)
     failed: list[str] = []
     claims = [_claim(tested, found, failed) for tested in CLAIMS]
     items = [_item(printed, found, claims, failed) for printed in ITEMS]

@@ -225,6 +225,10 @@ NO_PAIR = "It needs a base and a bijective model with the same alphabet: give bo
 NO_PROBED = "It needs a base or a bijective model: give one with `--ckpt`."
 NO_BASE = "It needs a base model: give one with `--ckpt`."
 TOO_FEW = "There are too few trainings, or they have measured nothing yet."
+EQUAL = (
+    "Only models of equal training (texts, recipe, steps) are compared; the bundled `bijective` is `base` with more "
+    "training."
+)
 NO_REFUTING = "cannot be refuted by a sample: one case is enough to show it, and without any it stays undecided."
 
 
@@ -244,6 +248,8 @@ class PaperClaim:
     """What to give if there is nothing to test."""
     note: str = ""
     """What a verdict can and cannot say."""
+    compares: bool = False
+    """Whether it compares variants, so that their training must be equal."""
 
 
 CLAIMS = (
@@ -263,18 +269,20 @@ CLAIMS = (
            "key-recovery", valid, note=f"That others sometimes are not valid {NO_REFUTING}"),
     PaperClaim("worse", "The bijective model errs more than the base model on the shortest texts",
            "“performance that is slightly worse than ALICE-Base, in particular for extremely short sequences (<32 "
-           "characters)”, section 3.1", "errors-by-length", worse, NO_PAIR),
+           "characters)”, section 3.1", "errors-by-length", worse, NO_PAIR, EQUAL, compares=True),
     PaperClaim("one-error", "Nine in ten texts of about 75 characters have at most one error",
            "“by ~75 characters, over 90% of sequences contain at most one error”, section 3.2", "errors-by-length",
            one_error, NO_BASE),
     PaperClaim("sigmas", "The bijective model is within 3 standard errors of the base model",
            "“achieves performance that is within 3\N{GREEK SMALL LETTER SIGMA} of ALICE-Base”, section 3.2",
            "errors-by-length", sigmas, NO_PAIR,
-           "Standard errors shrink with more texts, so with enough texts any true difference exceeds 3 of them."),
+           "Standard errors shrink with more texts, so with enough texts any true difference exceeds 3 of them. "
+           + EQUAL, compares=True),
     PaperClaim("probes", "Probes of the last layer read more from the bijective model than from the base model",
            "“the cosine similarity achieved by probes trained on representations from the last layer of "
            "ALICE-Bijective is consistently higher”, section 5", "ngram", probes, NO_PAIR,
-           "A more accurate model has a higher similarity at every n, so this is about accuracy, not about n-grams."),
+           "A more accurate model has a higher similarity at every n, so this is about accuracy, not about n-grams. "
+           + EQUAL, compares=True),
     PaperClaim("pools", "Few ciphers are memorised, many generalise",
            "“Models trained on fewer unique ciphers achieve lower training error but do not generalize to unseen "
            "ciphers”, figure 3", "generalization", pools, TOO_FEW),
@@ -302,7 +310,7 @@ def untested(tested: PaperClaim, why: str) -> Claim:
 
 def decide(tested: PaperClaim, findings: Findings) -> Claim:
     """Carry out the tests of a claim, if there is a report to read."""
-    found = findings[tested.analysis]
+    found = findings.comparing(tested.analysis) if tested.compares else findings[tested.analysis]
     if found.stored is None:
         return untested(tested, found.why_absent)
     checks = tuple(tested.tests(found, findings.seed))

@@ -27,6 +27,10 @@ class Finding:
     """Why it was not run, and which command changes that."""
     error: str = ""
     """How it failed."""
+    unequal: str = ""
+    """How the trainings of its base and bijective model differ; empty if they are alike."""
+    alike: bool = False
+    """Whether it is about the run set, the shipped models of equal training, and not about the user's models."""
 
     @property
     def report(self) -> Report:
@@ -81,6 +85,16 @@ class Findings:
 
     seed: int
     by_analysis: Mapping[str, Finding] = field(default_factory=dict)
+    alike: Mapping[str, Finding] = field(default_factory=dict)
+    """Those about the run set, by analysis."""
+
+    def comparing(self, analysis: str) -> Finding:
+        """Return the finding about two variants of equal training: the user's if theirs is, else the run set's."""
+        own = self[analysis]
+        if own.stored is None or not own.unequal:
+            return own
+        why = f"Not testable: the models differ in training ({own.unequal})."
+        return self.alike.get(analysis, Finding(analysis, own.models, absent=why))
 
     def __getitem__(self, analysis: str) -> Finding:
         missing = Finding(analysis, absent=f"This version has no analysis {analysis}.")

@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from alice.plugins.context import RunContext
+
+if TYPE_CHECKING:
+    from alice.plugins.context.models import NamedModel
 
 Which = Literal["all", "probed", "base", "none", "multilingual"]
 """Models that an analysis reads: all, base and bijective ones, the first base one, none, or the multilingual one."""
@@ -33,6 +36,10 @@ SAMPLES: dict[str, int] = {
     "relabelling": 200,
 }
 """Texts of each analysis, chosen so that all of them take a few minutes with the bundled models."""
+COMPARED = ("errors-by-length", "ngram")
+"""Analyses whose claims compare two variants."""
+RUN_SET = Path(__file__).with_name("run_set")
+"""Small models of all variants with the same training."""
 SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."
 BORG = (
     "It needs a transcription and its plaintext, which this package does not contain: give "
@@ -63,11 +70,37 @@ class Step:
     ctx: RunContext | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     absent: str = ""
+    alike: bool = False
+    """Whether it is about the run set."""
 
 
-def plan(models: RunContext, multilingual: RunContext | None, request: Request) -> list[Step]:
-    """Return a step for every analysis."""
-    return [_step(analysis, which, models, multilingual, request) for analysis, which in ANALYSES.items()]
+def plan(
+    models: RunContext, multilingual: RunContext | None, request: Request, alike: RunContext | None = None
+) -> list[Step]:
+    """Return a step for every analysis, and for those that compare variants one more on the run set, if it is given."""
+    steps = [_step(analysis, which, models, multilingual, request) for analysis, which in ANALYSES.items()]
+    if alike is None:
+        return steps
+    compared = [analysis for analysis in COMPARED if analysis not in request.skip]
+    return steps + [Step(one, alike, _options(one, request.samples), alike=True) for one in compared]
+
+
+def unequal(models: RunContext) -> str:
+    """Say how the trainings of the first base and the first bijective model differ; nothing if they are alike."""
+    from alice.training import training_differences  # imports torch
+
+    first: dict[str, NamedModel] = {}
+    for one in models.each:
+        if one.named_model is not None:
+            first.setdefault(one.model.config.variant, one.named_model)
+    pair = [first[variant] for variant in ("base", "bijective") if variant in first]
+    return training_differences({named.name: named.checkpoint for named in pair}) if len(pair) == 2 else ""
+
+
+def run_set() -> list[Path]:
+    """Return the shipped base and bijective model of equal training; none if they are not there."""
+    folders = [RUN_SET / f"mini-{variant}" for variant in ("base", "bijective")]
+    return folders if all((folder / "config.json").is_file() for folder in folders) else []
 
 
 def _step(analysis: str, which: Which, models: RunContext, multilingual: RunContext | None, request: Request) -> Step:

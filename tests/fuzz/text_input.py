@@ -65,7 +65,7 @@ def _try_transcribing(text: str, style: Style, longest: int) -> None:
     file.write_bytes(text.encode(errors="surrogatepass"))
     try:
         found = read_transcription(file, style, ignored=text[:2])
-        meant = align(found, plain_words(text))
+        meant = align(found, plain_words(text).words)
     except AliceError:
         return
     if set(meant.values()) - set(LETTERS) or not set(meant) <= set(found.symbols):

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from alice.plugins.builtin.borg.transcription import Style, Transcription, align, read_plain, read_transcription
+from alice.plugins.builtin.borg.transcription import (
+    Plaintext,
+    Style,
+    Transcription,
+    align,
+    read_plain,
+    read_transcription,
+)
 from alice.plugins.context import RunContext
 from alice.solving import NO_SYMBOL, Readings, read_relabelled, relabellings
 from alice.statistics import Floats, Ints
@@ -28,6 +35,8 @@ class Page:
     """The text in parts that a model can read; the last may overlap the one before it."""
     key: dict[str, str] | None
     """Letter of each symbol, as far as the plaintext shows it; None without a plaintext."""
+    plain: Plaintext | None = None
+    """The plaintext, if it is known."""
 
     def ids(self, passage: Transcription, alphabet: Alphabet) -> Ints:
         """Return a passage with each symbol replaced by the letter that names it, (pos,)."""
@@ -62,8 +71,9 @@ def _letters(text: Transcription) -> int:
 def open_page(file: Path, plain: Path | None, *, style: Style, ignored: str, length: int) -> Page:
     """Read a transcription, and align it with its plaintext if there is one."""
     whole = read_transcription(file, style, ignored=ignored)
-    key = None if plain is None else align(whole, read_plain(plain))
-    return Page(file.name, whole, tuple(whole.passages(length)), key)
+    known = None if plain is None else read_plain(plain)
+    key = None if known is None else align(whole, known.words)
+    return Page(file.name, whole, tuple(whole.passages(length)), key, known)
 
 
 @dataclass(frozen=True, eq=False)

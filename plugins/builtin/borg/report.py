@@ -1,5 +1,6 @@
 """The result of the borg analysis: errors over relabellings next to the paper's, the decipherment and the key."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from alice.plugins import paper
+from alice.plugins.builtin.borg.marks import DROPPED, KINDS
 from alice.plugins.builtin.borg.measure import Deciphered, Page
 from alice.plugins.builtin.borg.transcription import Word, shared_letters
 from alice.reports import Figure, Metric, Result, Table, model_key
@@ -26,6 +28,7 @@ CAVEATS = (
     "The true letter of a symbol is the one it is aligned with most often. What an editor corrected, or a scribe got "
     "wrong, counts as that letter. Symbols without a letter in the plaintext do not count as errors.",
 )
+MARKS_CAPTION = "Editorial marks by kind: what they look like, how they were read, and how many there are in each file."
 PAPER_CAVEAT = (
     "The paper's figures are for other pages (0002r for the first, 256 characters of 0011v for the others) and for a "
     "model of 85M parameters. They are for orientation and do not rank anything."
@@ -44,6 +47,8 @@ def report(page: Page, deciphered: Sequence[Deciphered]) -> Result:
     tables["decipherment"] = _text_table(page, deciphered)
     tables["relabellings"] = _readings_table(deciphered)
     tables["key"] = _key_table(page, deciphered)
+    if marks := _mark_rows(page):
+        tables["marks"] = Table(("kind", "example", "meaning", "transcription", "plaintext"), marks, MARKS_CAPTION)
     return Result(
         title="A historical cipher",
         summary=_summary(page, deciphered),
@@ -53,6 +58,27 @@ def report(page: Page, deciphered: Sequence[Deciphered]) -> Result:
         figures=figures,
         arrays={model_key("ser", model): values for model, values in errors.items()},
     )
+
+
+def _mark_rows(page: Page) -> list[tuple[str, str, str, int, int | None]]:
+    """Return the kinds of editorial mark that occur, with their number in the transcription and in the plaintext."""
+    ours, theirs = page.whole.marks, None if page.plain is None else page.plain.marks
+    return [
+        (kind, *meaning, ours[kind], None if theirs is None else theirs[kind])
+        for kind, meaning in KINDS.items()
+        if ours[kind] or (theirs is not None and theirs[kind])
+    ]
+
+
+def _left_out(page: Page) -> str:
+    """Say what was left out of the transcription and of the plaintext; nothing if everything was read."""
+    files = {page.title: page.whole.marks, "its plaintext": page.plain.marks if page.plain is not None else Counter()}
+    parts = [
+        f"of {name} {', '.join(f'{marks[kind]} {kind}' for kind in DROPPED if marks[kind])}"
+        for name, marks in files.items()
+        if any(marks[kind] for kind in DROPPED)
+    ]
+    return f"Left out: {'; '.join(parts)} (table `marks`)." if parts else ""
 
 
 def _doubts(page: Page) -> tuple[str, ...]:
@@ -77,6 +103,7 @@ def _summary(page: Page, deciphered: Sequence[Deciphered]) -> str:
         f"{page.title} has {characters} characters including spaces, {len(page.whole.symbols)} different symbols, and "
         f"was read in {parts} {'passage' if parts == 1 else 'passages'} under {count} random relabellings."
     ]
+    sentences += filter(None, [_left_out(page)])
     for found in deciphered:
         if found.errors is None:
             sentences.append(

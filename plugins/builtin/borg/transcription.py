@@ -1,7 +1,7 @@
 """Reads transcriptions of historical ciphers, and aligns them with a plaintext to find the key.
 
-A transcription is a text file. Text between `<` and `>` (cleartext or a remark) and lines that start with `#` are
-skipped. A line that ends in `,,` `-` `=` or `¬` continues its last word on the next line. There are three styles:
+A transcription is a text file. Lines that start with `#` are skipped, and editorial marks are read as `marks` says. A
+line that ends in `,,` `-` `=` or `¬` continues its last word on the next line. There are three styles:
 
 - `characters`: every character is a symbol, case-sensitive, except . , ; : ! ? ' " - = ( ) [ ]
 - `tokens`: symbols such as `s12` are separated by spaces; words by a lone `/`, two spaces or a new line.
@@ -11,22 +11,21 @@ skipped. A line that ends in `,,` `-` `=` or `¬` continues its last word on the
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal, get_args
 
 from alice.errors import AliceError
+from alice.plugins.builtin.borg.marks import Marks, interpret, without_remarks
 from alice.text import LETTERS, LETTERS_AND_SPACE, Cleaner
 from alice.text.formats import read_lines
 
 Style = Literal["characters", "tokens", "letters"]
 Word = tuple[str, ...]
 """The symbols of a word."""
-_TAG = re.compile(r"<[^<>]*>", re.DOTALL)
 _GOES_ON = re.compile(r"(?:,,|[-=¬])[ \t]*\n\s*")
 _MARKS = re.compile(r"""[.,;:!?'"=()\[\]¬-]+""")
-_REMARK = re.compile(r"\[[^\[\]]*\]|\([^()]*\)", re.DOTALL)
 _CLEANER = Cleaner(LETTERS_AND_SPACE, min_length=1, max_length=None)
 
 
@@ -36,6 +35,8 @@ class Transcription:
 
     words: tuple[Word, ...]
     """Words in the order of the text."""
+    marks: Marks = field(default_factory=Counter)
+    """Editorial marks in the file."""
 
     @property
     def symbols(self) -> list[str]:
@@ -74,11 +75,13 @@ def read_transcription(file: Path, style: Style = "characters", *, ignored: str 
     """Read a file without the `ignored` symbols (characters, or tokens separated by spaces)."""
     if style not in get_args(Style):
         raise AliceError(f"symbols={style!r} is unknown; choose one of {', '.join(get_args(Style))}")
-    lines = "\n".join(line.rstrip("\r\n") for line in read_lines(file) if not line.startswith("#"))
-    text = _GOES_ON.sub("", _TAG.sub(" ", lines) + "\n")
+    lines, marks = _without_comments(file)
+    text, inside = without_remarks(lines) if style == "tokens" else interpret(lines)
     left_out = set(ignored.split() if style == "tokens" else ignored)
-    words = (tuple(symbol for symbol in word if symbol not in left_out) for word in _words(text, style))
-    found = Transcription(tuple(word for word in words if word))
+    written = _words(_GOES_ON.sub("", text + "\n"), style)
+    marks += inside + Counter(ignored=sum(symbol in left_out for word in written for symbol in word))
+    words = (tuple(symbol for symbol in word if symbol not in left_out) for word in written)
+    found = Transcription(tuple(word for word in words if word), marks)
     if not found.words:
         raise AliceError(f"{file} has no cipher symbols (read as {style}); check the file, or choose other --symbols")
     if len(found.symbols) > len(LETTERS):
@@ -89,28 +92,47 @@ def read_transcription(file: Path, style: Style = "characters", *, ignored: str 
     return found
 
 
+def _without_comments(file: Path) -> tuple[str, Marks]:
+    """Return the lines of a file that are not comments, and how many are."""
+    lines = [line.rstrip("\r\n") for line in read_lines(file)]
+    kept = [line for line in lines if not line.startswith("#")]
+    return "\n".join(kept), Counter(comment=len(lines) - len(kept))
+
+
 def _words(text: str, style: Style) -> list[Word]:
     if style == "tokens":
         return [tuple(word.split()) for word in re.split(r"\s/\s|[ \t]{2,}|\n", text)]
-    plain = plain_words(text) if style == "letters" else _MARKS.sub(" ", text).split()
+    plain = _letters(text) if style == "letters" else _MARKS.sub(" ", text).split()
     return [tuple(word) for word in plain]
 
 
-def plain_words(text: str) -> list[str]:
-    """Return the words of a plaintext in capitals, without remarks in round or square brackets.
-
-    Text in angle brackets is kept: they mark letters that the scribe added.
-    """
-    text = _REMARK.sub(" ", re.sub("[<>]", "", text))
+def _letters(text: str) -> list[str]:
+    """Return the words of a text in capitals."""
     return re.sub(f"[^{LETTERS} ]", "", _CLEANER.normalize(text)).split()
 
 
-def read_plain(file: Path) -> list[str]:
-    """Read the words of a plaintext file."""
-    words = plain_words("".join(read_lines(file)))
-    if not words:
+@dataclass(frozen=True)
+class Plaintext:
+    """A plaintext as words in capitals."""
+
+    words: list[str]
+    """Words in the order of the text."""
+    marks: Marks
+    """Editorial marks in the file."""
+
+
+def plain_words(text: str) -> Plaintext:
+    """Return the words of a plaintext as its transcriber means it."""
+    read, marks = interpret(text)
+    return Plaintext(_letters(read), marks)
+
+
+def read_plain(file: Path) -> Plaintext:
+    """Read a plaintext file."""
+    found = plain_words("".join(read_lines(file)))
+    if not found.words:
         raise AliceError(f"{file} has no letters; give the plaintext of the transcription")
-    return words
+    return found
 
 
 def align(transcription: Transcription, plain: list[str]) -> dict[str, str]:

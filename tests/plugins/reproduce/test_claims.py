@@ -376,3 +376,20 @@ def test_every_claim_and_item_has_an_analysis_that_is_planned_and_every_planned_
     assert len(set(labels)) == len(labels)
     assert {f"Figure {number}" for number in range(1, 19)} <= set(labels)
     assert {f"Table {number}" for number in range(1, 6)} <= set(labels)
+
+
+def test_variants_of_unequal_training_are_not_compared(tmp_path):
+    own = replace(errors_by_length(tmp_path, 1), unequal="base: 10 steps; bijective: 20 steps")
+    claims, items, _ = assembled(own)
+    for key in ("worse", "sigmas"):
+        assert claims[key].outcome == "not tested"
+        assert (
+            claims[key].absent == "Not testable: the models differ in training (base: 10 steps; bijective: 20 steps)."
+        )
+    assert claims["one-error"].checks
+    assert items["Table 1"].rows
+    alike = replace(errors_by_length(tmp_path, -1), alike=True)
+    claims, _, _ = assembled(own, alike)
+    assert claims["worse"].outcome == "does not hold"  # the verdict is about the run set
+    claims, _, _ = assembled(replace(own, unequal=""), alike)
+    assert claims["worse"].outcome == "holds"

@@ -44,6 +44,17 @@ def test_the_error_counts_every_character_whose_letter_is_known(page):
     assert not [caveat for caveat in result.caveats if "--ignore" in caveat]
 
 
+def test_what_was_left_out_is_counted(page):
+    result = Borg(**page, ignore="R", relabellings=2).run(context())
+    counts = {row["kind"]: (row["transcription"], row["plaintext"]) for row in result.tables["marks"].records()}
+    assert counts == {"remark": (1, 2), "ignored": (1, 0)}
+    assert "Left out: of cipher.txt 1 remark, 1 ignored; of its plaintext 2 remark (table `marks`)." in result.summary
+    page["file"].write_text("4mm4 m44 q4mmm4")
+    plain = Borg(page["file"], relabellings=2).run(context())
+    assert "marks" not in plain.tables
+    assert "Left out" not in plain.summary
+
+
 def test_symbols_without_a_letter_in_the_plaintext_are_left_out(page):
     with_r = Borg(**page, relabellings=3).run(context())
     assert values(with_r, "ser") == pytest.approx([100 * 7 / (13 + 3)])  # one more space, and no R
@@ -105,7 +116,7 @@ def test_without_a_plaintext_there_is_agreement_and_confidence(page):
     assert (result.headline_metric().name, result.headline_metric().value) == ("letters-changed", 0.0)
     assert 0 < result.metric("confidence").value <= 100
     assert not [metric for metric in result.metrics if metric.name.startswith("ser")]
-    assert list(result.tables) == ["passages", "decipherment", "relabellings", "key"]
+    assert list(result.tables) == ["passages", "decipherment", "relabellings", "key", "marks"]
     assert not result.figures
     assert result.tables["decipherment"].rows == (("base", 1, "decipherment", "eeee eee eeeeee e"),)
     assert result.tables["key"].records()[0]["stands_for"] is None

@@ -36,7 +36,41 @@ def written(tmp_path):
 def test_characters_are_symbols_and_remarks_are_skipped(written):
     file = written("#CIPHER: 7\n4m9 Mq,\n<CLEARTEXT in two\nlines>\nR. 4m,, \n9q; 'm-\nM9'\n")
     assert words(read_transcription(file)) == ["4m9", "Mq", "R", "4m9q", "mM9"]
-    assert words(read_transcription(file, ignored="RM")) == ["4m9", "q", "4m9q", "m9"]
+    found = read_transcription(file, ignored="RM")
+    assert words(found) == ["4m9", "q", "4m9q", "m9"]
+    assert found.marks == {"comment": 1, "remark": 1, "ignored": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "marks"),
+    [
+        ("un [t]ortam", ["un", "tortam"], {"supplied": 1}),
+        ("v[o]l[ens]", ["volens"], {"supplied": 2}),
+        ("[t][o]rtam", ["tortam"], {"supplied": 2}),
+        ("d<=l>e, od<=l>", ["le", "ol"], {"corrected": 2}),
+        ("x d<=lm>e", ["x", "lme"], {"corrected": 1}),  # never reaches into the word before
+        ("aque[=paste] id", ["paste", "id"], {"corrected": 1}),
+        ("aque [=paste] id", ["aque", "id"], {"remark": 1}),
+        ("d(omi)nus", ["dominus"], {"expanded": 1}),
+        ("ce<o>mmuni", ["ceommuni"], {"added": 1}),
+        ("ce<COMMENT two words>mmuni", ["ce", "mmuni"], {"remark": 1}),
+        ("t?ortam x[?]y quid?", ["tortam", "xy", "quid"], {"uncertain": 2}),
+        ("[...]tam", ["tam"], {"illegible": 1}),
+        ("un <IMAGE> (sic) do", ["un", "do"], {"remark": 2}),
+        ("un (do", ["un", "do"], {}),
+    ],
+)
+@pytest.mark.parametrize("style", ["characters", "letters"])
+def test_editorial_marks_are_read_as_the_transcriber_means_them(written, style, text, read, marks):
+    found = read_transcription(written(text), style)
+    assert words(found) == (read if style == "characters" else [word.upper() for word in read])
+    assert found.marks == marks
+
+
+def test_marks_of_tokens_are_remarks(written):
+    found = read_transcription(written("s1 <note> s2 / s3\n# no\n"), "tokens")
+    assert words(found) == ["s1", "s2", "s3"]
+    assert found.marks == {"remark": 1, "comment": 1}
 
 
 def test_tokens_are_separated_by_spaces(written):
@@ -82,7 +116,9 @@ def test_a_text_is_cut_between_words(text, longest, passages):
 
 
 def test_a_plaintext_loses_remarks_and_keeps_additions_of_the_scribe(written):
-    assert plain_words("[A]ut ce<o>m (wrong for x) [=y] 7 Qüi.") == ["UT", "CEOM", "QUI"]
+    found = plain_words("[A]ut ce<o>m (wrong for x) [=y] 7 Qüi.")
+    assert found.words == ["AUT", "CEOM", "QUI"]
+    assert found.marks == {"supplied": 1, "added": 1, "remark": 2}
     with pytest.raises(AliceError, match="has no letter"):
         read_plain(written("[...] 12"))
 
