@@ -21,6 +21,8 @@ from alice.probes.tokens import Texts
 
 BLOCKS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
 """Shares of the texts after which the probes are trained again."""
+ROUGH = 4
+"""How much larger the tolerance is for probes that only code the next block."""
 PairsOf = Callable[[Texts], Sequence[Pair]]
 """Returns activations and labels of some texts."""
 
@@ -58,7 +60,9 @@ def online_code(
         if trained is None:
             total = sum((_counts(y) for _, y in each(pairs)), total)
             sent = total * uniform
-        trained = copy(probes).fit(pairs, classes, start=trained)
+        stage = copy(probes)
+        stage.tolerance *= 1 if following is None else ROUGH
+        trained = stage.fit(pairs, classes, start=trained)
         if following is not None:
             nats, count = losses(trained, pairs_of(_mask(order[end:following], len(texts))))
             sent, total = sent + nats / math.log(2), total + count

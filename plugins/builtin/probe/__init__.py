@@ -47,7 +47,7 @@ class Probe:
         default=3, metadata={"help": "Number of splits, each with a control task and a random model of its own."}
     )
     erasures: int = field(
-        default=2, metadata={"help": "Random erasures of each text to compare the erasure of a target with."}
+        default=1, metadata={"help": "Random erasures of each text to compare the erasure of a target with."}
     )
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
     epochs: int = field(default=4, metadata={"help": "Passes over the activations when training MLPs."})

@@ -33,14 +33,19 @@ from alice.probes import (
     online_code,
     split_texts,
 )
+from alice.probes.layers import TOLERANCE
 from alice.probes.online import BLOCKS
 from alice.probes.tasks import tasks
 from alice.statistics import Floats
 
 PENALTIES = (1000.0, 30.0, 1.0)
 """Penalties on the weights of linear probes to choose from."""
-LONGER = 4
-"""How much longer the run is that tests whether probes have converged; its tolerance is a tenth."""
+ROUGH = 4
+"""How much larger the tolerance is while penalties are compared."""
+LONGER = 10
+"""How much smaller the tolerance is in the longer run that tests whether probes have converged."""
+ERASED = 50
+"""Largest number of texts from which targets are erased; each is run on from every layer for every target."""
 ONCE = (1 / 4, 1.0)
 """Shares of the texts for probes whose code length is not reported; the first only saves passes over the second."""
 
@@ -131,13 +136,13 @@ def measure(
         if kind == "linear":
             tuned = tune(lab, wanted, splits.tuning, rng)
             probes.penalty = tuned.penalty
-        turns = ctx.progress(splits.held, f"Probing {ctx.checkpoint}, {kind}")
+        turns = ctx.progress(splits.held if kind == "linear" else splits.held[:1], f"Probing {ctx.checkpoint}, {kind}")
         rounds = [_round(ctx, lab, probes, wanted, held, number=number) for number, held in enumerate(turns)]
-        readings += _readings(kind, wanted, rounds, tuned)
-    held = splits.held[0]
+        readings += _readings(kind, wanted, splits, rounds, tuned)
+    train, held = ~splits.held[0], _texts(np.flatnonzero(splits.held[0])[:ERASED], len(splits.tuning))
     erased = [known[target] for target in asked.get("linear", ())]
-    use = measure_use(ctx, lab.shards, lab.names, erased, train=~held, held=held, draws=erasures)
-    return Readings(ctx.checkpoint, np.flatnonzero(~splits.tuning), int((~held).sum()), tuple(readings), use)
+    use = measure_use(ctx, lab.shards, lab.names, erased, train=train, held=held, draws=erasures)
+    return Readings(ctx.checkpoint, np.flatnonzero(~splits.tuning), int(train.sum()), tuple(readings), use)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +184,13 @@ def tune(lab: _Lab, asked: Sequence[Task], texts: Texts, rng: np.random.Generato
     known, new = lab.pairs(asked, learn), lab.pairs(asked, check)
     tried: list[LayerProbes] = []
     for penalty in PENALTIES:
-        tried.append(LayerProbes(penalty=penalty).fit(known, classes, start=tried[-1] if tried else None))
+        probes = LayerProbes(penalty=penalty, tolerance=ROUGH * TOLERANCE)
+        tried.append(probes.fit(known, classes, start=tried[-1] if tried else None))
     best = torch.stack([losses(probes, new)[0] for probes in tried]).argmin(0)  # (layer, task)
     scores = np.stack([np.nanmean(lab.test(probes, asked, check).letters, -1).T for probes in tried])
     chosen = torch.tensor(PENALTIES)[best]
     short = LayerProbes(penalty=chosen).fit(new, classes)
-    long = LayerProbes(penalty=chosen, passes=LONGER * short.passes, tolerance=short.tolerance / 10)
-    long.fit(new, classes, start=short)
+    long = LayerProbes(penalty=chosen, tolerance=TOLERANCE / LONGER).fit(new, classes, start=short)
     assert short.fit_ is not None and long.fit_ is not None
     gap = (short.fit_.objective - long.fit_.objective).cpu().numpy()
     return Tuning(chosen, np.take_along_axis(scores, best[None].cpu().numpy(), 0)[0], gap)
@@ -229,9 +234,11 @@ def _trained(
     return OnlineCode(trained, unknown, torch.tensor(classes, dtype=torch.float64).log2())
 
 
-def _readings(kind: Kind, asked: Sequence[Task], rounds: Sequence[_Round], tuned: Tuning | None) -> Iterator[Reading]:
+def _readings(
+    kind: Kind, asked: Sequence[Task], splits: Splits, rounds: Sequence[_Round], tuned: Tuning | None
+) -> Iterator[Reading]:
     """Put the splits together, target by target."""
-    tested = np.flatnonzero(np.any([one.held for one in rounds], 0))
+    tested = np.flatnonzero(~splits.tuning)
 
     def together(scores: Sequence[Shares]) -> Shares:
         """Return (split, layer, text) from the scores of each split, (layer, text), over its own texts."""

@@ -31,7 +31,8 @@ CAVEATS = (
     "The control task gives every cipher symbol a random label. With 26 symbols, a probe solves it wherever the layer "
     "encodes the symbol itself, so selectivity over symbol identity is negative in early layers whatever else they "
     "encode.",
-    "MLP probes are trained for a fixed number of epochs; whether they have converged is not tested.",
+    "MLP probes are trained for a fixed number of epochs and on the first split only; whether they have converged is not "
+    "tested.",
     "Errors are over held-out texts and over splits, each with its own training texts, control task and random model; "
     "they do not cover other trainings of the model.",
 )
