@@ -20,41 +20,32 @@ NEGLIGIBLE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Eraser:
-    """Removes some directions from activations of one layer, in units in which they are uncorrelated.
-
-    With the directions of `fit_erasers` it erases a concept; with random ones it is a control.
-    """
+    """Removes what correlates with a concept from activations of one layer: x - (x - mean) @ read @ write."""
 
     mean: Tensor
     """Mean of the activations, (d,)."""
-    whiten: Tensor
-    """To uncorrelated coordinates of variance one, (d, r), where r is the rank of the covariance."""
-    unwhiten: Tensor
-    """Back again, (r, d)."""
-    directions: Tensor
-    """Orthonormal directions of the concept in these coordinates, (r, rank)."""
+    read: Tensor
+    """What is removed as a function of the activations, (d, rank)."""
+    write: Tensor
+    """Where it is removed from, (rank, d)."""
+    removed: float
+    """Share of the variance of the activations that is removed."""
 
     @property
     def rank(self) -> int:
         """Number of directions that are removed."""
-        return self.directions.shape[1]
+        return len(self.write)
 
-    @property
-    def removed(self) -> float:
-        """Share of the variance of the activations that is removed."""
-        whole = float(self.unwhiten.square().sum())
-        return float((self.directions.mT @ self.unwhiten).square().sum()) / whole if whole else 0.0
+    def __call__(self, x: Tensor) -> Tensor:
+        """Erase the concept from activations, (..., d)."""
+        return x - (x - self.mean) @ self.read @ self.write
 
-    def __call__(self, x: Tensor, directions: Tensor | None = None) -> Tensor:
-        """Erase the concept from activations, (..., d); or other directions, (..., r, rank)."""
-        chosen = self.directions if directions is None else directions
-        return x - (x - self.mean) @ self.whiten @ chosen @ (chosen.mT @ self.unwhiten)
-
-    def random(self, count: int, rank: int, generator: torch.Generator) -> Tensor:
-        """Draw orthonormal directions uniformly, (count, r, rank); their number is at most r."""
-        size = len(self.unwhiten)
-        drawn = torch.randn(count, size, min(rank, size), generator=generator, dtype=torch.float64)
-        return torch.linalg.qr(drawn)[0].to(self.directions)
+    def random(self, x: Tensor, rank: int, generator: torch.Generator) -> Tensor:
+        """Erase random orthonormal directions instead, others for each text, (text, pos, d): a control."""
+        width = x.shape[-1]
+        drawn = torch.randn(len(x), width, min(rank, width), generator=generator)
+        directions = torch.linalg.qr(drawn)[0].to(x)  # (text, d, rank)
+        return x - (x - self.mean) @ directions @ directions.mT
 
 
 def fit_erasers(pairs: Sequence[Pair], classes: Sequence[int]) -> list[list[Eraser]]:
@@ -111,4 +102,6 @@ def _eraser(mean: Tensor, covariance: Tensor, cross: Tensor, like: Tensor) -> Er
     whiten, unwhiten = axes / deviations, (axes * deviations).mT
     directions, sizes, _ = torch.linalg.svd(whiten.mT @ cross.mT, full_matrices=False)  # (r, class)
     directions = directions[:, sizes > NEGLIGIBLE]
-    return Eraser(mean.to(like), whiten.to(like), unwhiten.to(like), directions.to(like))
+    read, write = whiten @ directions, directions.mT @ unwhiten
+    whole = float(deviations.square().sum())
+    return Eraser(mean.to(like), read.to(like), write.to(like), float(write.square().sum()) / whole if whole else 0.0)

@@ -61,8 +61,8 @@ class Conditioner:
                 first = x[:, :1].clone()  # squares around a data point lose less precision
             near = x - first
             count += x.shape[1]
-            total = total + near.sum(1, keepdim=True)
-            square = square + near.mT @ near
+            total = total + near.sum(1, keepdim=True).double()
+            square = square + (near.mT @ near).double()
         if first is None:
             raise AliceError("there are no tokens to train a probe on; give more texts")
         mean = total / count

@@ -38,7 +38,7 @@ from alice.probes.online import BLOCKS
 from alice.probes.tasks import tasks
 from alice.statistics import Floats
 
-PENALTIES = (1000.0, 30.0, 1.0)
+PENALTIES = (300.0, 3.0, 0.03)
 """Penalties on the weights of linear probes to choose from."""
 ROUGH = 4
 """How much larger the tolerance is while penalties are compared."""

@@ -86,9 +86,9 @@ def _erased(
     """Return the scores of one layer without a concept and without random directions, (way, text, 2)."""
     place = is_letter(batch, ctx.alphabet)[:, :, None]
     generator = torch.Generator().manual_seed(int(np.random.default_rng((ctx.seed, layer, *seed)).integers(2**62)))
-    ranks = (eraser.rank, round(eraser.removed * len(eraser.unwhiten)))
-    drawn = [eraser.random(len(batch), max(rank, 1), generator) for rank in ranks for _ in range(draws)]
-    runs = [torch.where(place, eraser(stream, directions), stream) for directions in (None, *drawn)]
+    ranks = (eraser.rank, round(eraser.removed * stream.shape[-1]))
+    runs = [eraser(stream), *(eraser.random(stream, rank, generator) for rank in ranks for _ in range(draws))]
+    runs = [torch.where(place, run, stream) for run in runs]
     found = np.stack([_scores(ctx, batch, run, layer) for run in runs])
     controls = found[1:].reshape(len(ranks), draws, *found.shape[1:]).mean(1)
     return np.concatenate([found[:1], controls])
