@@ -20,7 +20,7 @@ from alice.probes import LayerProbes, TokenPairs, split_texts
 from alice.probes.tasks import tasks
 
 CLOSE = 0.005
-EPOCHS, ITERATIONS = (1, 2, 3, 4, 6, 8), (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+BUDGETS = (10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 Tokens = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -31,11 +31,11 @@ def measure(*, quick: bool) -> Iterator[Ratio]:
         ctx = RunContext.open("base", samples=texts, device="cpu")
         train, held = read_tokens(ctx, texts)
         goal = accuracy(one_by_one(train, 100), held) - CLOSE
-        epochs, ours = fewest(lambda n: accuracy(together(train, n), held), EPOCHS, goal)
-        iterations, theirs = fewest(lambda n: accuracy(one_by_one(train, n), held), ITERATIONS, goal)
-        work = {"together": lambda: together(train, epochs), "one by one": lambda: one_by_one(train, iterations)}
+        passes, ours = fewest(lambda n: accuracy(together(train, n), held), BUDGETS, goal)
+        iterations, theirs = fewest(lambda n: accuracy(one_by_one(train, n), held), BUDGETS, goal)
+        work = {"together": lambda: together(train, passes), "one by one": lambda: one_by_one(train, iterations)}
         times = take_turns(work, rounds=1 if quick else 2)
-    note = f"{epochs} epochs reach {ours:.4f}, {iterations} iterations {theirs:.4f}; goal {goal:.4f}"
+    note = f"{passes} passes reach {ours:.4f}, {iterations} iterations {theirs:.4f}; goal {goal:.4f}"
     yield compare(f"base, {texts} texts, {len(train[0])} layers", times, "together", "one by one", note=note)
 
 
@@ -47,9 +47,9 @@ def read_tokens(ctx: RunContext, texts: int) -> list[Tokens]:
     return [(torch.cat([x for x, _ in pairs], 1), torch.cat([y[0] for _, y in pairs])) for pairs in splits]
 
 
-def together(train: Tokens, epochs: int) -> LayerProbes:
+def together(train: Tokens, passes: int) -> LayerProbes:
     """Train the probes of all layers at once."""
-    return LayerProbes("linear", epochs=epochs).fit([train], int(train[1].max()) + 1)
+    return LayerProbes("linear", passes=passes).fit([train], int(train[1].max()) + 1)
 
 
 def one_by_one(train: Tokens, iterations: int) -> list[LogisticRegression]:

@@ -12,9 +12,9 @@
         tokens = chosen(batch, held_out)  # positions in the flattened batch
         answers = probes.predict(stacked(cache, names, tokens))  # (task, layer, token)
 
-`layers` trains the probes of all layers together, `estimators` has them as scikit-learn estimators, `tasks` defines
-targets and control tasks, `tokens` selects tokens of some texts from stored activations, and `scores` computes the
-accuracy by text.
+`layers` trains the probes of all layers together, the linear ones to convergence with `linear`; `estimators` has them as
+scikit-learn estimators; `tasks` defines targets and control tasks; `tokens` selects tokens of some texts from stored
+activations; `scores` computes the accuracy by text, `online` the code length; `erasure` removes what a linear probe reads.
 """
 
 from typing import TYPE_CHECKING
@@ -22,8 +22,13 @@ from typing import TYPE_CHECKING
 from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from alice.probes.erasure import Eraser as Eraser
+    from alice.probes.erasure import fit_erasers as fit_erasers
     from alice.probes.layers import Kind as Kind
     from alice.probes.layers import LayerProbes as LayerProbes
+    from alice.probes.online import OnlineCode as OnlineCode
+    from alice.probes.online import losses as losses
+    from alice.probes.online import online_code as online_code
     from alice.probes.scores import MostFrequent as MostFrequent
     from alice.probes.scores import Reader as Reader
     from alice.probes.scores import Shares as Shares
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from alice.probes.tasks import Task as Task
     from alice.probes.tasks import control as control
     from alice.probes.tokens import Shards as Shards
+    from alice.probes.tokens import Splits as Splits
     from alice.probes.tokens import Texts as Texts
     from alice.probes.tokens import TokenPairs as TokenPairs
     from alice.probes.tokens import chosen as chosen
@@ -41,9 +47,18 @@ else:
     __getattr__ = lazy_exports(
         __name__,
         {
+            "erasure": (
+                "Eraser",
+                "fit_erasers",
+            ),
             "layers": (
                 "Kind",
                 "LayerProbes",
+            ),
+            "online": (
+                "OnlineCode",
+                "losses",
+                "online_code",
             ),
             "scores": (
                 "MostFrequent",
@@ -58,6 +73,7 @@ else:
             ),
             "tokens": (
                 "Shards",
+                "Splits",
                 "Texts",
                 "TokenPairs",
                 "chosen",

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from alice.probes.layers import Kind, LayerProbes
+from alice.probes.layers import LEARNING_RATE, PASSES, PENALTY, TOLERANCE, Kind, LayerProbes
 from alice.statistics import Floats
 
 NUMBERS = (np.float64, np.float32)
@@ -30,8 +30,8 @@ class _Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         X, y = validate_data(self, X, y, dtype=NUMBERS)  # noqa: N806
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        options = {name: value for name, value in self.get_params().items() if name != "random_state"}
+        options = self.get_params()
+        seed = int(check_random_state(options.pop("random_state", 0)).randint(LARGEST_SEED))
         pair = (torch.tensor(X)[None], torch.from_numpy(labels))
         self.probes_ = LayerProbes(self._kind, **options, seed=seed).fit([pair], len(self.classes_))
         return self
@@ -50,24 +50,14 @@ class _Probe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
 
 class LinearProbe(_Probe):
-    """A linear probe: softmax regression without norm, and without regularization unless `weight_decay` is given."""
+    """A linear probe: softmax regression trained to convergence, with the penalty of `SoftmaxRegression`."""
 
     _kind = "linear"
 
-    def __init__(
-        self,
-        *,
-        epochs: int = 32,
-        batch_size: int = 128,
-        learning_rate: float | None = None,
-        weight_decay: float = 0.0,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.random_state = random_state
+    def __init__(self, *, penalty: float = PENALTY, passes: int = PASSES, tolerance: float = TOLERANCE) -> None:
+        self.penalty = penalty
+        self.passes = passes
+        self.tolerance = tolerance
 
 
 class MLPProbe(_Probe):
@@ -81,7 +71,7 @@ class MLPProbe(_Probe):
         hidden: int = 128,
         epochs: int = 32,
         batch_size: int = 128,
-        learning_rate: float | None = None,
+        learning_rate: float = LEARNING_RATE,
         weight_decay: float = 0.0,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.probes.layers import IGNORED
+from alice.probes.linear import IGNORED
 from alice.probes.tasks import Task, is_letter
 from alice.probes.tokens import Shards, Texts, chosen, labels_of, stacked
 from alice.text import Alphabet, Batch

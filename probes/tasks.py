@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from alice.probes.layers import IGNORED
-from alice.text import Alphabet, Batch
+from alice.probes.linear import IGNORED
+from alice.text import N_LETTERS, Alphabet, Batch
 
 RANKS, POSITIONS, LENGTHS = 15, 10, 12
 """Number of classes of frequency rank, position in the word and word length; the last class is open-ended."""
@@ -43,6 +43,9 @@ def tasks(alphabet: Alphabet) -> dict[str, Task]:
         Task("position", "position in the word", POSITIONS, lambda batch: word_position(batch, alphabet)),
         Task("word-length", "length of the word", LENGTHS, lambda batch: word_length(batch, alphabet)),
         Task("vowel", "vowel or consonant", 2, lambda batch: vowel(batch, alphabet)),
+        Task("symbol", "cipher symbol", N_LETTERS, lambda batch: _letter_numbers(batch.cipher_ids, alphabet, IGNORED)),
+        Task("previous", "symbol before", alphabet.size, lambda batch: neighbour(batch, alphabet, before=True)),
+        Task("next", "symbol after", alphabet.size, lambda batch: neighbour(batch, alphabet, before=False)),
     )
     return {task.name: task for task in every}
 
@@ -80,6 +83,16 @@ def vowel(batch: Batch, alphabet: Alphabet) -> Tensor:
     return _capped(torch.isin(letters, vowels).long(), 2, letters)
 
 
+def neighbour(batch: Batch, alphabet: Alphabet, *, before: bool) -> Tensor:
+    """Return the cipher symbol before or after each letter, spaces and punctuation included; none at the text's end."""
+    place = torch.arange(batch.cipher_ids.shape[1], device=batch.cipher_ids.device)
+    there = place - 1 if before else place + 1
+    inside = (there >= 0) & (there < len(place))
+    there = there.where(inside, 0)
+    known = is_letter(batch, alphabet) & inside & batch.mask[:, there]
+    return batch.cipher_ids[:, there].where(known, IGNORED)
+
+
 def is_letter(batch: Batch, alphabet: Alphabet) -> Tensor:
     """Return whether every character is a letter, (batch, pos)."""
     return _letter_numbers(batch.plain_ids, alphabet) >= 0
@@ -99,9 +112,9 @@ def control(task: Task, counts: NDArray[np.int64], alphabet: Alphabet, rng: np.r
     return Task(f"{task.name} (control)", f"{task.title}, control task", task.classes, labels)
 
 
-def _letter_numbers(ids: Tensor, alphabet: Alphabet) -> Tensor:
-    """Return 0 to 25 for A to Z, and -1 otherwise."""
-    table = torch.full((alphabet.size,), -1, dtype=torch.int64)
+def _letter_numbers(ids: Tensor, alphabet: Alphabet, otherwise: int = -1) -> Tensor:
+    """Return 0 to 25 for A to Z, and another number otherwise."""
+    table = torch.full((alphabet.size,), otherwise, dtype=torch.int64)
     table[torch.from_numpy(alphabet.letter_ids)] = torch.arange(len(alphabet.letter_ids))
     return table.to(ids.device)[ids]
 

@@ -5,7 +5,7 @@ Training and test sets are split by text, never within a text.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from torch import Tensor
 from transformer_lens import ActivationCache
 
 from alice.errors import AliceError
-from alice.probes.layers import Pair
+from alice.probes.linear import Pair
 from alice.probes.tasks import Task
 from alice.text import Batch
 
@@ -37,6 +37,32 @@ def split_texts(count: int, rng: np.random.Generator, *, held_out: float = 0.25)
     held = np.zeros(count, dtype=bool)
     held[rng.permutation(count)[: min(count - 1, max(1, round(held_out * count)))]] = True
     return ~held, held
+
+
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """Several splits of the same texts, whose held-out texts do not overlap."""
+
+    held: tuple[Texts, ...]
+    """Held-out texts of each split; the others are for training."""
+    tuning: Texts
+    """Texts that no split holds out, from which options of probes may be chosen."""
+
+    @classmethod
+    def draw(cls, count: int, repeats: int, rng: np.random.Generator, *, held_out: float = 0.25) -> Self:
+        """Split texts at random so often, each time holding out a share of `held_out`, or less for many splits."""
+        if count < 2 * (repeats + 1):
+            raise AliceError(
+                f"{repeats} splits of the texts need at least {2 * (repeats + 1)} texts, not {count}; "
+                "give more texts or fewer repeats"
+            )
+        size = max(1, round(min(held_out, 1 / (repeats + 1)) * count))
+        order = rng.permutation(count)
+        masks = np.zeros((repeats + 1, count), dtype=bool)
+        for number in range(repeats):
+            masks[number, order[number * size : (number + 1) * size]] = True
+        masks[-1] = ~masks.any(0)
+        return cls(tuple(masks[:-1]), masks[-1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from alice.plugins.context import RunContext
 from alice.plugins.context.models import NamedModel
 
 
-def random_twin(ctx: RunContext) -> RunContext:
-    """Return the context with an untrained model of the same configuration, initialized from the seed."""
+def random_twin(ctx: RunContext, draw: int = 0) -> RunContext:
+    """Return the context with an untrained model of the same configuration, initialized from the seed plus `draw`."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(ctx.seed)
+        torch.manual_seed(ctx.seed + draw)
         model = Alice(ctx.model.config).to(ctx.device).eval()
     return replace(ctx, named_model=NamedModel(f"{ctx.checkpoint} (random weights)", model), others=())

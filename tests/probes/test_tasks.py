@@ -35,10 +35,22 @@ def labels(name, batch, alphabet=ENGLISH):
         ("word-length", [2, 2, 2, X, 2, 2, 2, X, X, 2, 2, 2, X, 0, X]),
         ("vowel", [0, 1, 1, X, 0, 1, 1, X, X, 0, 1, 0, X, 0, X]),
         ("rank", [1, 0, 0, X, 1, 0, 0, X, X, 1, 1, 1, X, 1, X]),
+        ("symbol", [18, 4, 4, X, 1, 4, 4, X, X, 3, 14, 13, X, 19, X]),
     ],
 )
 def test_labels_of_a_text(name, expected):
     assert labels(name, unencrypted(TEXT)) == [expected]
+
+
+def test_neighbours_include_spaces_and_end_with_the_text():
+    ids = dict(zip("ABC .", ENGLISH.encode("ABC .").tolist(), strict=True))
+    batch = unencrypted("AB CA.")
+    assert labels("previous", batch) == [[X, ids["A"], X, ids[" "], ids["C"], X]]
+    assert labels("next", batch) == [[ids["B"], ids[" "], X, ids["A"], ids["."], X]]
+    padded = unencrypted("ABCDEFGHIJKLMNOPQRSTU", "ABCDEFGHIJKLMNOPQRST")
+    ends = [int(row.sum()) - 1 for row in padded.mask]
+    assert sorted(ends) == [19, 20]
+    assert [row[end] for row, end in zip(labels("next", padded), ends, strict=True)] == [X, X]  # padding is none
 
 
 def test_the_letter_task_includes_spaces_and_punctuation():
@@ -47,11 +59,12 @@ def test_the_letter_task_includes_spaces_and_punctuation():
     assert sorted(rows) == sorted([ENGLISH.encode("AB C.").tolist(), ENGLISH.encode("AB CD").tolist()])
 
 
-def test_ranks_and_words_do_not_depend_on_the_key_and_vowels_are_the_plaintexts():
+def test_only_cipher_symbols_depend_on_the_key():
     one, other = batch_of(TEXT, seed=1), batch_of(TEXT, seed=2)
     assert one.cipher_ids.tolist() != other.cipher_ids.tolist()
     for name in tasks(ENGLISH):
-        assert labels(name, one) == labels(name, other)
+        follows_the_key = name in ("symbol", "previous", "next")
+        assert (labels(name, one) == labels(name, other)) != follows_the_key
 
 
 def test_padding_is_left_out_by_every_task():
@@ -59,7 +72,10 @@ def test_padding_is_left_out_by_every_task():
     assert not batch.mask.all()
     for task in tasks(ENGLISH).values():
         assert (task.labels(batch)[~batch.mask] == IGNORED).all()
-        assert (task.labels(batch)[batch.mask] != IGNORED).all()
+        inside = batch.mask.clone()
+        if task.name in ("previous", "next"):
+            inside[:, 0], inside[:, 19:] = False, False  # the ends of the texts
+        assert (task.labels(batch)[inside] != IGNORED).all()
 
 
 def test_the_last_class_is_open_ended():

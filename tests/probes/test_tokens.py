@@ -98,7 +98,7 @@ def test_the_control_task_needs_the_cipher_symbol():
     made, task = shards(blind_then_seeing), tasks(ENGLISH)["vowel"]
     counts = count_labels([batch for batch, _ in made], [task], texts=train, alphabet=ENGLISH)
     twin = control(task, counts[0], ENGLISH, np.random.default_rng(1))
-    probes = LayerProbes(epochs=8, batch_size=64).fit(TokenPairs(made, NAMES, [task, twin], train), [2, 2])
+    probes = LayerProbes().fit(TokenPairs(made, NAMES, [task, twin], train), [2, 2])
     scores = TextScores.measure(probes, made, NAMES, [task, twin], texts=held, alphabet=ENGLISH)
     real, control_ = np.nanmean(scores.letters, axis=-1)
     common = count_labels([batch for batch, _ in made], [twin], texts=held, alphabet=ENGLISH)[0]

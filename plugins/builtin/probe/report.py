@@ -1,78 +1,93 @@
-"""The result of the probe analysis: accuracy by layer in figures and in one table, and by text in arrays."""
+"""The result of the probe analysis: verdicts first, then accuracy, code length and effects of erasing by layer."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from alice.plugins.builtin.probe.measure import Reading, Readings
-from alice.reports import Figure, Metric, Result, Table, model_key
+from alice.plugins.builtin.probe.use import WAYS
+from alice.plugins.builtin.probe.verdict import HARMFUL, LEVEL, READABLE, Judgement, judge, over_splits
+from alice.probes.layers import TOLERANCE
+from alice.reports import Figure, Metric, Result, Section, Table, model_key
 from alice.reports.figures import layer_curve
 from alice.reports.figures.panels import Panel, line_panels
-from alice.statistics import Estimate, Floats, PairedBootstrap
+from alice.statistics import Estimate, Floats, blank_nan
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}
+VERDICT_NAMES = {"used": "present and used", "unused": "present, unused", "absent": "absent"}
+WAY_NAMES = dict(zip(WAYS, ("target erased", "as many random directions", "as much random variance"), strict=True))
 PANELS = 2
 """Number of targets side by side."""
 CAVEATS = (
-    "A probe shows that information can be read from a layer, not that the model uses it.",
+    "Erasing removes everything in a layer that a linear probe could use to tell the classes of a target apart, also "
+    "what belongs to something else that correlates with the target. A used target can therefore stand for a "
+    "correlate; an unused one cannot be used linearly at that layer and these positions.",
+    "The model may use a target in a way that no linear probe sees, and may recover it from other positions after it "
+    "was erased.",
     "A probe sees one position at a time, without the head's pooling over all positions of a symbol: the model knows "
     "more about a letter than any single position shows.",
-    "The control task gives every cipher symbol a random label. A probe can memorize these labels wherever the layer "
-    "encodes the cipher symbol itself, so selectivity is negative in early layers whatever else they encode. Where the "
-    "control accuracy falls, the layer no longer encodes the symbol. The labels are a single random draw.",
-    "Probes with more texts, longer training or more hidden units may read more. Compare layers with each other, not "
-    "probes with the model.",
-    "Standard errors come from a Bayesian bootstrap over the held-out texts; they do not cover other splits, seeds or "
-    "trainings.",
+    "The control task gives every cipher symbol a random label. With 26 symbols, a probe solves it wherever the layer "
+    "encodes the symbol itself, so selectivity over symbol identity is negative in early layers whatever else they "
+    "encode.",
+    "MLP probes are trained for a fixed number of epochs and on the first split only; whether they have converged is not "
+    "tested.",
+    "Errors are over held-out texts and over splits, each with its own training texts, control task and random model; "
+    "they do not cover other trainings of the model.",
 )
 
 
-def report(readings: Readings, *, rng: np.random.Generator) -> Result:
-    """Return the accuracies as a result."""
-    found = [_Estimates(one, rng) for one in readings.each]
-    figures: dict[str, Figure] = {}
-    if letters := [one for one in found if one.target == "letter"]:
-        figures["letter-by-layer"] = _letter_figure(letters)
-    others = [one for one in found if one.target != "letter"]
-    for start in range(0, len(others), PANELS):
-        figures[f"other-targets-{1 + start // PANELS}"] = _others_figure(others[start : start + PANELS])
-    figures["selectivity-by-layer"] = _selectivity_figure(found)
+def report(readings: Readings) -> Result:
+    """Return verdicts and accuracies as a result."""
+    found = [_Estimates(one) for one in readings.each]
+    verdicts = judge(readings)
+    read, erased = _reading_figures(found), _use_figures(verdicts, found)
+    tables = {"probes": _table(readings.model, found)}
+    sections = [Section("reading", "What can be read", figures=_keys(read, readings.model), tables=("probes",))]
+    if verdicts:
+        tables |= {"verdicts": _verdict_table(readings.model, verdicts, found)}
+        tables |= {"use": _use_table(readings.model, verdicts)}
+        sections.append(
+            Section("use", "What the model uses", figures=_keys(erased, readings.model), tables=("use",))
+        )
     return Result(
         title="Probes",
-        summary=_summary(readings, found),
+        summary=_summary(readings, found, verdicts),
         caveats=CAVEATS,
-        metrics=_metrics(readings, found),
-        tables={"probes": _table(readings.model, found)},
-        figures={model_key(name, readings.model): figure for name, figure in figures.items()},
+        metrics=_metrics(readings, found, verdicts),
+        tables=tables,
+        figures={model_key(name, readings.model): figure for name, figure in (read | erased).items()},
         arrays=_arrays(readings),
+        sections=sections,
     )
 
 
 class _Estimates:
-    """Means over the held-out texts with their standard errors, by layer."""
+    """Means over held-out texts and splits with their standard errors, by layer."""
 
-    def __init__(self, reading: Reading, rng: np.random.Generator) -> None:
+    def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.target, self.kind = reading.task.name, reading.kind
         self.name = f"{KIND_NAMES[reading.kind]} probe"
         self.title = f"{reading.task.title} ({KIND_NAMES[reading.kind]})"
-        letters, control = reading.letters, reading.control
-        shares = (letters, reading.characters, control, letters - control, reading.untrained)
-        found, layers = _estimates(np.concatenate(shares), rng), len(letters)
-        of_each = (found[start : start + layers] for start in range(0, len(found), layers))
-        self.accuracy, self.characters, self.control, self.selectivity, self.untrained = of_each
+        self.accuracy, self.characters = over_splits(reading.letters), over_splits(reading.characters)
+        self.control, self.untrained = over_splits(reading.control), over_splits(reading.untrained)
+        self.selectivity = over_splits(reading.letters - reading.control)
         self.majority = float(np.nanmean(reading.majority))
+        self.bits = [_over_draws(column) for column in reading.bits.T]
+        self.converged = None if np.isnan(reading.gap).any() else reading.gap <= TOLERANCE
 
     @property
     def best(self) -> int:
-        """The layer with the highest accuracy."""
-        return int(np.argmax(_means(self.accuracy)))
+        """The layer with the highest accuracy on validation texts; for MLPs, which have none, the last."""
+        values = self.reading.validation
+        return len(values) - 1 if np.isnan(values).all() else int(np.nanargmax(values))
 
 
-def _estimates(shares: Any, rng: np.random.Generator) -> list[Estimate]:
-    """Estimate the mean of each row, (row, text), over the texts that have a label."""
-    return PairedBootstrap(shares.T, rng).estimates
+def _over_draws(values: Floats) -> Estimate:
+    error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return Estimate(float(values.mean()), error, len(values))
 
 
 def _means(estimates: list[Estimate]) -> Floats:
@@ -81,6 +96,23 @@ def _means(estimates: list[Estimate]) -> Floats:
 
 def _errors(estimates: list[Estimate]) -> Floats:
     return np.array([one.error for one in estimates])
+
+
+def _keys(figures: dict[str, Figure], model: str) -> tuple[str, ...]:
+    return tuple(model_key(name, model) for name in figures)
+
+
+def _reading_figures(found: list[_Estimates]) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    if letters := [one for one in found if one.target == "letter"]:
+        figures["letter-by-layer"] = _letter_figure(letters)
+    others = [one for one in found if one.target != "letter"]
+    for start in range(0, len(others), PANELS):
+        figures[f"other-targets-{1 + start // PANELS}"] = _others_figure(others[start : start + PANELS])
+    figures["selectivity-by-layer"] = _selectivity_figure(found)
+    if linear := [one for one in found if one.kind == "linear"]:
+        figures["code-length-by-layer"] = _code_figure(linear)
+    return figures
 
 
 def _letter_figure(found: list[_Estimates]) -> Figure:
@@ -103,14 +135,14 @@ def _others_figure(found: list[_Estimates]) -> Figure:
         layers = np.arange(len(one.accuracy))
         lines = {
             "probe": _means(one.accuracy),
-            "control task": _means(one.control),
+            "symbol-identity control": _means(one.control),
             "random weights": _means(one.untrained),
             "most frequent answer": np.full(len(layers), one.majority),
         }
         panels.append(
             Panel({name: (layers, y) for name, y in lines.items()}, "layer", "accuracy", one.title, y_range=(0, 1))
         )
-    caption = "Accuracy on held-out letters: probe, control task, model with random weights and most frequent answer."
+    caption = "Accuracy on held-out letters: probe, control task, models with random weights and most frequent answer."
     return Figure(line_panels(*panels), caption)
 
 
@@ -118,71 +150,203 @@ def _selectivity_figure(found: list[_Estimates]) -> Figure:
     values = {one.title: _means(one.selectivity) for one in found}
     errors = {one.title: _errors(one.selectivity) for one in found}
     caption = (
-        "Selectivity: accuracy minus that on the control task, in which every cipher symbol has a random label. Below "
-        "0, the cipher symbol is easier to read from the layer than the target."
+        "Selectivity over symbol identity: accuracy minus that on the control task, in which every cipher symbol has a "
+        "random label. Below 0, the cipher symbol is easier to read from the layer than the target."
     )
-    return Figure(layer_curve(values, errors=errors, y_title="selectivity"), caption)
+    return Figure(layer_curve(values, errors=errors, y_title="selectivity over symbol identity"), caption)
 
 
-def _summary(readings: Readings, found: list[_Estimates]) -> str:
+def _code_figure(found: list[_Estimates]) -> Figure:
+    values = {one.title: one.reading.uniform / _means(one.bits) for one in found}
+    caption = (
+        "Compression: length of a uniform code over that of the online code, in which a linear probe learns the labels "
+        "as it receives them. 1 is no compression; the frequencies of the labels alone give a little more."
+    )
+    return Figure(layer_curve(values, y_title="compression"), caption)
+
+
+def _use_figures(verdicts: list[Judgement], found: list[_Estimates]) -> dict[str, Figure]:
+    """Draw a panel with the effects of erasing for each target."""
+    targets = list(dict.fromkeys(one.target for one in verdicts))
+    titles = {one.target: one.reading.task.title for one in found}
+    figures = {}
+    for start in range(0, len(targets), PANELS):
+        panels = []
+        for target in targets[start : start + PANELS]:
+            lost = np.array([one.lost_by_way for one in verdicts if one.target == target])  # (layer, way)
+            layers = np.arange(len(lost))
+            lines = {WAY_NAMES[way]: (layers, column) for way, column in zip(WAYS, lost.T, strict=True)}
+            panels.append(Panel(lines, "layer", "lost log-probability (nats)", titles[target]))
+        caption = "What the model loses of the log-probability of the right letter when a layer's stream is erased."
+        figures[f"erasure-{1 + start // PANELS}"] = Figure(line_panels(*panels), caption)
+    return figures
+
+
+def _summary(readings: Readings, found: list[_Estimates], verdicts: list[Judgement]) -> str:
+    splits = len(readings.each[0].letters)
     start = (
-        f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling, were trained "
-        f"on {len(readings.trained_on)} texts and tested on {len(readings.held_out)} others."
+        f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling: {splits} "
+        f"splits, {readings.trained_on} training texts each, {len(readings.held_out)} held-out texts in all."
     )
     letters = [
-        f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly, "
-        f"and {one.untrained[-1].mean:.1%} in a model with random weights."
+        f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly; the "
+        f"most frequent letter alone is right for {one.majority:.1%}."
         for one in found
         if one.target == "letter"
     ]
-    others = [
-        f"{one.title} after layer {one.best}, {one.accuracy[one.best].mean:.1%}"
-        for one in found
-        if one.target != "letter"
+    best = [
+        f"{one.title} after layer {one.best}, {one.accuracy[one.best].mean:.1%}" for one in found if one.kind == "linear"
     ]
-    best = [f"The best layers for the other targets are: {'; '.join(others)}."] if others else []
-    return " ".join([start, *letters, *best])
+    chosen = [f"Best layers on validation texts, with the accuracy on held-out texts: {'; '.join(best)}."] if best else []
+    return "\n\n".join([" ".join([start, *letters, *chosen]), *_verdict_sentences(verdicts), _convergence(found)])
 
 
-def _metrics(readings: Readings, found: list[_Estimates]) -> list[Metric]:
+def _verdict_sentences(verdicts: list[Judgement]) -> Iterator[str]:
+    lines = []
+    for target in dict.fromkeys(one.target for one in verdicts):
+        by_verdict = {
+            name: [str(one.layer) for one in verdicts if (one.target, one.verdict) == (target, key)]
+            for key, name in VERDICT_NAMES.items()
+        }
+        parts = [f"{name} in layers {', '.join(layers)}" for name, layers in by_verdict.items() if layers]
+        lines.append(f"{target}: {'; '.join(parts)}")
+    if lines:
+        yield f"Verdicts. {'. '.join(lines)}."
+
+
+def _convergence(found: list[_Estimates]) -> str:
+    missed = [
+        f"{one.title} at layer {layer}"
+        for one in found
+        if one.converged is not None
+        for layer in np.flatnonzero(~one.converged)
+    ]
+    if missed:
+        return f"Not converged, so they may read more: {'; '.join(missed)}."
+    longer = [one.reading.longer.max() for one in found if one.converged is not None]
+    if not longer:
+        return "Whether the MLPs have converged is not tested."
+    return f"All linear probes converged; on a subsample, a longer run lowers the loss by at most {max(longer):.3f} nats."
+
+
+def _metrics(readings: Readings, found: list[_Estimates], verdicts: list[Judgement]) -> list[Metric]:
     metrics: list[Metric] = []
+
+    def add(name: str, value: float, label: str, error: float | None = None) -> None:
+        metrics.append(Metric(name, value, error, model=readings.model, label=label))
+
     for one in found:
-        name, label = f"{one.target}-{one.kind}-accuracy", f"last-layer accuracy: {one.title}"
-        last, over_all = one.accuracy[-1], one.characters[-1]
-        metrics.append(Metric(name, last.mean, last.error, model=readings.model, label=label))
+        name, label, last = f"{one.target}-{one.kind}", one.title, one.accuracy[-1]
+        add(f"{name}-accuracy", last.mean, f"last-layer accuracy: {label}", last.error)
         if one.target == "letter":
-            name, label = f"{name}-all-characters", f"{label}, all characters"
-            metrics.append(Metric(name, over_all.mean, over_all.error, model=readings.model, label=label))
-    trained_on = Metric("training-texts", len(readings.trained_on))
+            whole = one.characters[-1]
+            add(f"{name}-accuracy-all-characters", whole.mean, f"{label}, all characters", whole.error)
+        if one.kind == "linear":
+            best = one.accuracy[one.best]
+            add(f"{name}-best-layer", one.best, f"best layer on validation texts: {label}")
+            add(f"{name}-best-accuracy", best.mean, f"accuracy at this layer: {label}", best.error)
+    for verdict, title in VERDICT_NAMES.items() if verdicts else ():
+        add(f"{verdict}-count", sum(one.verdict == verdict for one in verdicts), f"layers and targets: {title}")
+    missed = sum(int((~one.converged).sum()) for one in found if one.converged is not None)
+    add("unconverged-probes", missed, "linear probes that did not converge")
+    trained_on = Metric("training-texts", readings.trained_on, label="training texts of each split")
     return [*metrics, trained_on, Metric("held-out-texts", len(readings.held_out), label="held-out texts")]
+
+
+def _verdict_table(model: str, verdicts: list[Judgement], found: list[_Estimates]) -> Table:
+    """Return a row for each target and a column for each layer."""
+    layers = sorted({one.layer for one in verdicts})
+    titles = {one.target: one.reading.task.title for one in found}
+    rows = [
+        (model, titles[target], *(one.verdict for one in verdicts if one.target == target))
+        for target in dict.fromkeys(one.target for one in verdicts)
+    ]
+    caption = (
+        f"used: present and used; unused: present, unused. A target is present in a layer if a linear probe beats the "
+        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there costs more than "
+        f"{HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} after "
+        f"Bonferroni's correction for {len(verdicts)} layers and targets; the table use has each of them."
+    )
+    columns = ("model", "target", *(f"layer_{layer}" for layer in layers))
+    return Table(columns, rows, caption, {f"layer_{layer}": f"layer {layer}" for layer in layers})
+
+
+def _use_table(model: str, verdicts: list[Judgement]) -> Table:
+    columns = (
+        *("model", "target", "layer", "verdict", "readable", "readable_error", "present_p", "lost", "lost_random"),
+        *("lost_random_variance", "beyond", "beyond_error", "used_p", "ser_rise", "ser_rise_random", "rank", "variance"),
+    )
+    labels = {
+        "readable": "accuracy beyond most frequent answer",
+        "present_p": "p (present)",
+        "lost": "nats lost, target erased",
+        "lost_random": "nats lost, as many random directions",
+        "lost_random_variance": "nats lost, as much random variance",
+        "beyond": "nats lost beyond random directions",
+        "used_p": "p (used)",
+        "ser_rise": "SER rise, target erased",
+        "ser_rise_random": "SER rise, random directions",
+        "rank": "directions",
+        "variance": "share of variance",
+    }
+    rows = [
+        (
+            *(model, one.target, one.layer, one.verdict, *one.readable.cells, one.present_p, *one.lost_by_way),
+            *(*one.beyond.cells, one.used_p, *one.errors_by_way[:2], one.rank, one.variance),
+        )
+        for one in verdicts
+    ]
+    caption = (
+        f"Tests of the verdicts. p (present): that the accuracy beyond the most frequent answer exceeds {READABLE}; "
+        f"p (used): that the loss beyond random directions exceeds {HARMFUL} nats. Both are corrected for {len(rows)} "
+        "tests. Losses are of the mean log-probability of the right letter, on the texts that the first split holds out."
+    )
+    return Table(columns, rows, caption, labels)
 
 
 def _table(model: str, found: list[_Estimates]) -> Table:
     columns = (
-        *("model", "target", "kind", "layer", "accuracy", "accuracy_error", "all_characters", "control"),
-        *("selectivity", "selectivity_error", "random_weights", "most_frequent", "letters", "texts"),
+        *("model", "target", "kind", "layer", "accuracy", "accuracy_error", "most_frequent", "all_characters", "control"),
+        *("selectivity_over_symbol_identity", "selectivity_error", "random_weights", "random_weights_error"),
+        *("bits", "bits_error", "compression", "converged", "loss_gap", "longer_run_gap", "letters", "texts"),
     )
-    labels = {"control": "control accuracy", "most_frequent": "most frequent answer"}
-    caption = "Accuracy over the letters of held-out texts, mean over texts; over all characters if they have labels."
+    labels = {
+        "control": "symbol-identity control",
+        "most_frequent": "most frequent answer",
+        "bits": "online code, bits per label",
+        "bits_error": "±",
+        "compression": "compression against uniform code",
+        "loss_gap": "estimated distance from optimum (nats)",
+        "longer_run_gap": "gain of a longer run on a subsample (nats)",
+    }
+    caption = (
+        "Accuracy over the letters of held-out texts, mean over texts; over all characters if they have labels. Errors "
+        "include the spread over splits, control tasks and random models."
+    )
     return Table(columns, [(model, *row) for one in found for row in _rows(one)], caption, labels)
 
 
-def _rows(one: _Estimates) -> Iterator[tuple[Any, ...]]:
+def _rows(one: _Estimates) -> Iterator[Sequence[Any]]:
     for layer, accuracy in enumerate(one.accuracy):
         over_all = one.characters[layer].mean if one.target == "letter" else None
+        bits = one.bits[layer]
         yield (
-            *(one.target, one.kind, layer, *accuracy.cells, over_all, one.control[layer].mean),
-            *(*one.selectivity[layer].cells, one.untrained[layer].mean, one.majority),
+            *(one.target, one.kind, layer, *accuracy.cells, one.majority, over_all, one.control[layer].mean),
+            *(*one.selectivity[layer].cells, *one.untrained[layer].cells, *bits.cells),
+            *(blank_nan(one.reading.uniform / bits.mean), None if one.converged is None else bool(one.converged[layer])),
+            *(blank_nan(one.reading.gap[layer]), blank_nan(one.reading.longer[layer])),
             *(one.reading.tokens, accuracy.count),
         )
 
 
 def _arrays(readings: Readings) -> dict[str, Any]:
-    """Return the accuracies by kind and target, (layer, text), and the numbers of the texts."""
-    arrays: dict[str, Any] = {"training-texts": readings.trained_on, "held-out-texts": readings.held_out}
+    """Return what was measured by kind and target, (split, layer, text), and the numbers of the texts."""
+    arrays: dict[str, Any] = {"held-out-texts": readings.held_out}
     for one in readings.each:
-        shares = {"accuracy": one.letters, "characters": one.characters}
-        shares |= {"control": one.control, "random-weights": one.untrained, "most-frequent": one.majority}
-        for what, values in shares.items():
-            arrays[model_key(f"{what}-{one.kind}-{one.task.name}", readings.model)] = values
-    return arrays
+        values = {"accuracy": one.letters, "characters": one.characters, "control": one.control, "bits": one.bits}
+        values |= {"random-weights": one.untrained, "most-frequent": one.majority}
+        for what, value in values.items():
+            arrays[model_key(f"{what}-{one.kind}-{one.task.name}", readings.model)] = value
+    for task, without in zip(readings.use.tasks, readings.use.without, strict=True):
+        arrays[model_key(f"without-{task.name}", readings.model)] = without
+    return arrays | {model_key("clean", readings.model): readings.use.clean}
