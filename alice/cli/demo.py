@@ -58,6 +58,7 @@ ANALYSES = (
     Small("patching", ("base",), {"samples": 8, "map_samples": 1, "kind": ("relabel-two",)}),
     Small("circuit", ("base",), {"samples": 6, "steps": 2}),
     Small("evidence", ("base",), {"samples": 2, "steps": 16}),
+    Small("features", ("base",), {"samples": 4, "training": 40, "fitting": 12, "seeds": 2, "expansion": 2, "shown": 2}),
     Small("probe", ("base",), {"samples": 60}),
     Small("ngram", ("base",), {"samples": 60}),
     Small("relabelling", BOTH, {"samples": 15, "relabellings": 5}),
