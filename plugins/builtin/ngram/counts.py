@@ -81,7 +81,7 @@ def cosines_by_text(ids: Ints, other: Ints, owner: Ints, longest: int, *, symbol
         width = 1 + int(max(one.max(initial=0), two.max(initial=0)))
         left, ours = np.unique(owners * width + one, return_counts=True)
         right, theirs = np.unique(owners * width + two, return_counts=True)
-        place = np.searchsorted(left, right)
+        place = np.atleast_1d(np.searchsorted(left, right))
         shared = np.append(left, -1)[place] == right
         products = theirs[shared] * ours[place[shared]]
         sums = ((right[shared], products), (left, ours**2), (right, theirs**2))
@@ -101,7 +101,7 @@ def corpus_values(one: NgramCounts, other: NgramCounts) -> Floats:
     codes = np.union1d(one.codes, other.codes)
     left, right = (_widened(counts, codes) for counts in (one, other))
     ours, theirs = (np.asarray(counts.sum(axis=0), np.float64) for counts in (left, right))
-    our_square, their_square = max(ours @ ours, 1.0), max(theirs @ theirs, 1.0)
+    our_square, their_square = (max(float(totals @ totals), 1.0) for totals in (ours, theirs))
     norm = np.sqrt(our_square * their_square)
     cosine = ours @ theirs / norm
     change = (left @ theirs + right @ ours) / norm - cosine * (left @ ours / our_square + right @ theirs / their_square)
