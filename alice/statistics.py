@@ -146,10 +146,8 @@ class PairedBootstrap:
         found._values = self._values[:, first] - self._values[:, second]
         if np.isnan(self._values).any():
             either = ~np.isnan(self._values[:, first]) | ~np.isnan(self._values[:, second])
-            parts = [
-                np.nan_to_num(self._values - self.mean)[:, of] * ratio(either.sum(0) * 1.0, self.count[of])
-                for of in (first, second)
-            ]
+            away, whole = np.nan_to_num(self._values - self.mean), either.sum(0).astype(np.float64)
+            parts = [away[:, of] * ratio(whole, self.count[of].astype(np.float64)) for of in (first, second)]
             found._values = np.where(either, found.mean + parts[0] - parts[1], np.nan)
         return found
 

@@ -79,12 +79,15 @@ def cosines_by_text(ids: Ints, other: Ints, owner: Ints, longest: int, *, symbol
         if symbols**n > 2**63 // texts:  # too many to number them once more by text
             one, two = np.unique([one, two], return_inverse=True)[1].reshape(2, -1)
         width = 1 + int(max(one.max(initial=0), two.max(initial=0)))
-        (left, ours), (right, theirs) = (np.unique(owners * width + codes, return_counts=True) for codes in (one, two))
-        place = np.searchsorted(left, right)
+        left, ours = np.unique(owners * width + one, return_counts=True)
+        right, theirs = np.unique(owners * width + two, return_counts=True)
+        place = np.atleast_1d(np.searchsorted(left, right))
         shared = np.append(left, -1)[place] == right
         products = theirs[shared] * ours[place[shared]]
         sums = ((right[shared], products), (left, ours**2), (right, theirs**2))
-        product, square, other_square = (np.bincount(keys // width, values, texts) for keys, values in sums)
+        product, square, other_square = (
+            np.bincount(keys // width, values, texts).astype(np.float64) for keys, values in sums
+        )
         found.append(ratio(product, np.sqrt(square * other_square)))
     return np.stack(found, axis=1)
 
@@ -97,8 +100,8 @@ def corpus_values(one: NgramCounts, other: NgramCounts) -> Floats:
     """
     codes = np.union1d(one.codes, other.codes)
     left, right = (_widened(counts, codes) for counts in (one, other))
-    ours, theirs = np.asarray(left.sum(axis=0)), np.asarray(right.sum(axis=0))
-    our_square, their_square = max(ours @ ours, 1.0), max(theirs @ theirs, 1.0)
+    ours, theirs = (np.asarray(counts.sum(axis=0), np.float64) for counts in (left, right))
+    our_square, their_square = (max(float(totals @ totals), 1.0) for totals in (ours, theirs))
     norm = np.sqrt(our_square * their_square)
     cosine = ours @ theirs / norm
     change = (left @ theirs + right @ ours) / norm - cosine * (left @ ours / our_square + right @ theirs / their_square)

@@ -18,8 +18,8 @@ from alice.statistics import BOOTSTRAP_DRAWS, blank_nan
 FIGURES: dict[Reader, str] = {"linear": "linear-probe", "mlp": "mlp-probe", "exit": "early-exit"}
 """Name of the figure of each reader."""
 CAVEATS = (
-    "A more accurate answer has more n-grams right, whatever made it accurate. Only the excess over null models with as "
-    "many wrong letters says something about n-grams; a similarity, a gain or a correlation alone does not.",
+    "A more accurate answer has more n-grams right, whatever made it accurate. Only the excess over null models with "
+    "as many wrong letters says something about n-grams; a similarity, a gain or a correlation alone does not.",
     "Counts ignore positions: an answer that is wrong everywhere can contain the right letters. A high similarity at "
     "n = 1 means correct frequencies, not correct letters.",
     "Over the whole corpus, frequent n-grams dominate and errors in single texts cancel. These similarities are higher "
