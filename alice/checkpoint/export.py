@@ -67,11 +67,10 @@ def _facts(out: Path, name: str, model: Alice, training: Mapping[str, Any]) -> s
     keys = f"a pool of {recipe['cipher_pool']} keys" if recipe["cipher_pool"] else "a fresh random key for every text"
     limits = {"characters": recipe["batch_tokens"], "texts": recipe["batch_texts"]}
     batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit)
-    start = (
-        f",\n  including those of `{training['started_from']}`, whose weights it started from"
-        if "started_from" in training
-        else ""
-    )
+    start = ""
+    if "started_from" in training:
+        earlier, name = training["before"]["steps"], f"`{training['started_from']}`"
+        start = f".\n  {earlier:,} of these steps are those of {name}, whose weights it started from"
     size = sum(weight.numel() for weight in model.parameters())
     hypernet = f" and a hypernetwork of {config.hyper_layers}" if config.variant == "dynamic" else ""
     return f"""# {name}

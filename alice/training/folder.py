@@ -156,7 +156,9 @@ class Training:
 
     def summary(self) -> dict[str, Any]:
         """Return the training.json of an exported checkpoint, without the paths of this machine."""
-        start = {} if self.init is None else {"started_from": Path(self.init).name}
+        start: dict[str, Any] = {}
+        if self.init is not None:
+            start = {"started_from": Path(self.init).name, "before": vars(self._before())}
         described = {"data": source_name(self.data), **self._fingerprints()}
         described |= {"recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
         return described | {"totals": vars(self.totals())} | start

@@ -9,7 +9,7 @@ from alice.model.config import VARIANTS
 from alice.solving.evaluate import score
 from alice.text.batches import Batches, EncodedTexts
 from alice.text.cleaning import Cleaner
-from alice.training.folder import read_metrics
+from alice.training.folder import read_description, read_metrics
 from alice.training.presets import CPU_SIZES
 
 LONG_TEXTS = [
@@ -53,6 +53,16 @@ def test_a_bundled_model_has_a_card_with_its_command_and_its_log(name):
     card = (folder / "card.md").read_text(encoding="utf-8")
     assert f"alice-interp evaluate --ckpt {name}" in card
     assert read_metrics(folder)[-1]["step"] > 0
+
+
+def test_a_card_says_which_steps_are_those_of_the_weights_it_started_from(name):
+    folder = bundled()[name]
+    card, about = (folder / "card.md").read_text(encoding="utf-8"), read_description(folder)
+    earlier = about["totals"]["steps"] - read_metrics(folder)[-1]["step"]
+    start = bundled().get(about["started_from"])
+    of_start = read_description(start)["totals"]["steps"] if start else None
+    assert f"{about['totals']['steps']:,} steps" in card
+    assert f"{earlier:,}" in card or ("including those of `base`" in card and earlier == of_start)
 
 
 def test_all_bundled_models_together_are_small():

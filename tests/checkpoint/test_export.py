@@ -84,7 +84,7 @@ def test_the_card_names_the_training_that_another_started_from_and_no_path(first
     carry_out(second)
     _, card = ship(second, tmp_path / "out")
     assert "- 12 steps" in card
-    assert "including those of `first`, whose weights it started from" in card
+    assert "of these steps are those of `first`, whose weights it started from" in card
     assert json.loads((tmp_path / "out" / "training.json").read_text())["started_from"] == "first"
     assert str(tmp_path) not in (tmp_path / "out" / "training.json").read_text()
     assert "a pool of 5 keys" in card
