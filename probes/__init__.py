@@ -12,9 +12,10 @@
         tokens = chosen(batch, held_out)  # positions in the flattened batch
         answers = probes.predict(stacked(cache, names, tokens))  # (task, layer, token)
 
-`layers` trains the probes of all layers together, the linear ones to convergence with `linear`; `estimators` has them as
-scikit-learn estimators; `tasks` defines targets and control tasks; `tokens` selects tokens of some texts from stored
-activations; `scores` computes the accuracy by text, `online` the code length; `erasure` removes what a linear probe reads.
+`layers` trains the probes of all layers together, the linear ones to convergence with `linear`; `estimators` has them
+as scikit-learn estimators; `tasks` defines targets and control tasks; `tokens` selects tokens of some texts from stored
+activations; `scores` computes the accuracy by text, `online` the code length; `erasure` removes what a linear probe
+reads.
 """
 
 from typing import TYPE_CHECKING

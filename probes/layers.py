@@ -124,6 +124,13 @@ class LayerProbes:
             self._weights = _folded(weights, conditioner)
         return self
 
+    @property
+    def objective_(self) -> Tensor:
+        """Penalised loss of linear probes, in nats per label, (layer, task)."""
+        if self.fit_ is None:
+            raise AliceError("these are not trained linear probes; call fit first")
+        return self.fit_.objective
+
     def logits(self, x: Tensor) -> list[Tensor]:
         """Return the logits of each task, (layer, token, d) -> (layer, token, class)."""
         if not self._weights:

@@ -5,7 +5,7 @@ step sizes and stopping rule, so it ends up as if it had been trained alone. The
 weights is a choice.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -47,10 +47,10 @@ class Conditioner:
     """Number of tokens it was measured on."""
 
     @classmethod
-    def measure(cls, activations: Iterator[Tensor], *, floor: float = SMALLEST) -> Self:
+    def measure(cls, activations: Iterable[Tensor], *, floor: float = SMALLEST) -> Self:
         """Estimate the map from activations (layer, token, d), read once.
 
-        Variances below a share `floor` of the layer's largest are treated as this share, so they are not fully whitened.
+        Variances below a share `floor` of the layer's largest are treated as this share and so not fully whitened.
         """
         count, first = 0, None
         total = square = torch.zeros((), dtype=torch.float64)

@@ -52,7 +52,7 @@ def online_code(
     order = rng.permutation(np.flatnonzero(texts))
     ends = sorted({math.ceil(share * len(order)) for share in blocks})
     uniform = torch.tensor(classes, dtype=torch.float64).log2()
-    trained: LayerProbes | None = None
+    trained, stage = None, probes
     sent = total = torch.zeros(len(classes), dtype=torch.float64)
     for end, following in zip(ends, [*ends[1:], None], strict=True):
         known = _mask(order[:end], len(texts))
@@ -66,8 +66,7 @@ def online_code(
         if following is not None:
             nats, count = losses(trained, pairs_of(_mask(order[end:following], len(texts))))
             sent, total = sent + nats / math.log(2), total + count
-    assert trained is not None
-    return OnlineCode(trained, torch.atleast_2d(sent / total.clamp(min=1)), uniform)
+    return OnlineCode(stage, torch.atleast_2d(sent / total.clamp(min=1)), uniform)
 
 
 def losses(probes: LayerProbes, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:

@@ -129,7 +129,12 @@ def test_a_constant_feature_does_no_harm():
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
-    [({"kind": "cubic"}, "'cubic' is unknown"), ({"epochs": 0}, "1 or more"), ({"hidden": 0}, "1 or more"), ({"passes": 0}, "1 or more")],
+    [
+        ({"kind": "cubic"}, "'cubic' is unknown"),
+        ({"epochs": 0}, "1 or more"),
+        ({"hidden": 0}, "1 or more"),
+        ({"passes": 0}, "1 or more"),
+    ],
 )
 def test_invalid_options_are_refused(options, complaint):
     with pytest.raises(AliceError, match=complaint):

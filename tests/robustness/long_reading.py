@@ -20,7 +20,7 @@ from alice.plugins.runner import run_analysis
 LEFT_OUT = {"speed"}
 """It solves its texts one at a time, many times over; more texts only take more time."""
 QUICK: dict[str, dict[str, Any]] = {
-    "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
+    "probe": {"repeats": 1, "kind": "linear", "target": ("vowel",)},
     "ngram": {"epochs": 1, "hidden": 16},
     "errors-by-length": {"solver_texts": 2},
     "relabelling": {"relabellings": 2},

@@ -23,7 +23,7 @@ ANALYSES = build().analyses
 MEASURES_TIME = {"speed"}
 """Analyses whose results are times, which differ."""
 OPTIONS = {
-    "probe": ["--epochs", "1", "--hidden", "16", "--target", "vowel"],
+    "probe": ["--repeats", "1", "--epochs", "1", "--hidden", "16", "--target", "vowel"],
     "ngram": ["--epochs", "1", "--hidden", "16", "--longest", "2"],
     "errors-by-length": ["--solver-texts", "2"],
     "relabelling": ["--samples", "6", "--relabellings", "3"],

@@ -39,9 +39,7 @@ class Probe:
     )
     target: tuple[Target, ...] | None = field(
         default=None,
-        metadata={
-            "help": "Target of the probes; repeatable.  [default: all but symbol, previous and next, the cipher symbols]"
-        },
+        metadata={"help": "Target of the probes; repeatable.  [default: all but symbol, previous and next]"},
     )
     repeats: int = field(
         default=3, metadata={"help": "Number of splits, each with a control task and a random model of its own."}

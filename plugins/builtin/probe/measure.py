@@ -191,8 +191,7 @@ def tune(lab: _Lab, asked: Sequence[Task], texts: Texts, rng: np.random.Generato
     chosen = torch.tensor(PENALTIES)[best]
     short = LayerProbes(penalty=chosen).fit(new, classes)
     long = LayerProbes(penalty=chosen, tolerance=TOLERANCE / LONGER).fit(new, classes, start=short)
-    assert short.fit_ is not None and long.fit_ is not None
-    gap = (short.fit_.objective - long.fit_.objective).cpu().numpy()
+    gap = (short.objective_ - long.objective_).cpu().numpy()
     return Tuning(chosen, np.take_along_axis(scores, best[None].cpu().numpy(), 0)[0], gap)
 
 

@@ -31,8 +31,8 @@ CAVEATS = (
     "The control task gives every cipher symbol a random label. With 26 symbols, a probe solves it wherever the layer "
     "encodes the symbol itself, so selectivity over symbol identity is negative in early layers whatever else they "
     "encode.",
-    "MLP probes are trained for a fixed number of epochs and on the first split only; whether they have converged is not "
-    "tested.",
+    "MLP probes are trained for a fixed number of epochs and on the first split only; whether they have converged is "
+    "not tested.",
     "Errors are over held-out texts and over splits, each with its own training texts, control task and random model; "
     "they do not cover other trainings of the model.",
 )
@@ -48,9 +48,7 @@ def report(readings: Readings) -> Result:
     if verdicts:
         tables |= {"verdicts": _verdict_table(readings.model, verdicts, found)}
         tables |= {"use": _use_table(readings.model, verdicts)}
-        sections.append(
-            Section("use", "What the model uses", figures=_keys(erased, readings.model), tables=("use",))
-        )
+        sections.append(Section("use", "What the model uses", figures=_keys(erased, readings.model), tables=("use",)))
     return Result(
         title="Probes",
         summary=_summary(readings, found, verdicts),
@@ -189,15 +187,19 @@ def _summary(readings: Readings, found: list[_Estimates], verdicts: list[Judgeme
         f"splits, {readings.trained_on} training texts each, {len(readings.held_out)} held-out texts in all."
     )
     letters = [
-        f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly; the "
-        f"most frequent letter alone is right for {one.majority:.1%}."
+        f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly; "
+        f"the most frequent letter alone is right for {one.majority:.1%}."
         for one in found
         if one.target == "letter"
     ]
     best = [
-        f"{one.title} after layer {one.best}, {one.accuracy[one.best].mean:.1%}" for one in found if one.kind == "linear"
+        f"{one.title} after layer {one.best}, {one.accuracy[one.best].mean:.1%}"
+        for one in found
+        if one.kind == "linear"
     ]
-    chosen = [f"Best layers on validation texts, with the accuracy on held-out texts: {'; '.join(best)}."] if best else []
+    chosen = (
+        [f"Best layers on validation texts, with the accuracy on held-out texts: {'; '.join(best)}."] if best else []
+    )
     return "\n\n".join([" ".join([start, *letters, *chosen]), *_verdict_sentences(verdicts), _convergence(found)])
 
 
@@ -226,7 +228,9 @@ def _convergence(found: list[_Estimates]) -> str:
     longer = [one.reading.longer.max() for one in found if one.converged is not None]
     if not longer:
         return "Whether the MLPs have converged is not tested."
-    return f"All linear probes converged; on a subsample, a longer run lowers the loss by at most {max(longer):.3f} nats."
+    return (
+        f"All linear probes converged; on a subsample, a longer run lowers the loss by at most {max(longer):.3f} nats."
+    )
 
 
 def _metrics(readings: Readings, found: list[_Estimates], verdicts: list[Judgement]) -> list[Metric]:
@@ -263,8 +267,8 @@ def _verdict_table(model: str, verdicts: list[Judgement], found: list[_Estimates
     ]
     caption = (
         f"used: present and used; unused: present, unused. A target is present in a layer if a linear probe beats the "
-        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there costs more than "
-        f"{HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} after "
+        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there costs more "
+        f"than {HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} after "
         f"Bonferroni's correction for {len(verdicts)} layers and targets; the table use has each of them."
     )
     columns = ("model", "target", *(f"layer_{layer}" for layer in layers))
@@ -274,7 +278,16 @@ def _verdict_table(model: str, verdicts: list[Judgement], found: list[_Estimates
 def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     columns = (
         *("model", "target", "layer", "verdict", "readable", "readable_error", "present_p", "lost", "lost_random"),
-        *("lost_random_variance", "beyond", "beyond_error", "used_p", "ser_rise", "ser_rise_random", "rank", "variance"),
+        *(
+            "lost_random_variance",
+            "beyond",
+            "beyond_error",
+            "used_p",
+            "ser_rise",
+            "ser_rise_random",
+            "rank",
+            "variance",
+        ),
     )
     labels = {
         "readable": "accuracy beyond most frequent answer",
@@ -299,22 +312,36 @@ def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     caption = (
         f"Tests of the verdicts. p (present): that the accuracy beyond the most frequent answer exceeds {READABLE}; "
         f"p (used): that the loss beyond random directions exceeds {HARMFUL} nats. Both are corrected for {len(rows)} "
-        "tests. Losses are of the mean log-probability of the right letter, on the texts that the first split holds out."
+        "tests. Losses are of the mean log-probability of the right letter, on texts that the first split holds out."
     )
     return Table(columns, rows, caption, labels)
 
 
 def _table(model: str, found: list[_Estimates]) -> Table:
     columns = (
-        *("model", "target", "kind", "layer", "accuracy", "accuracy_error", "most_frequent", "all_characters", "control"),
-        *("selectivity_over_symbol_identity", "selectivity_error", "random_weights", "random_weights_error"),
+        *(
+            "model",
+            "target",
+            "kind",
+            "layer",
+            "accuracy",
+            "accuracy_error",
+            "most_frequent",
+            "all_characters",
+            "control",
+        ),
+        *(
+            "selectivity_over_symbol_identity",
+            "selectivity_over_symbol_identity_error",
+            "random_weights",
+            "random_weights_error",
+        ),
         *("bits", "bits_error", "compression", "converged", "loss_gap", "longer_run_gap", "letters", "texts"),
     )
     labels = {
         "control": "symbol-identity control",
         "most_frequent": "most frequent answer",
         "bits": "online code, bits per label",
-        "bits_error": "±",
         "compression": "compression against uniform code",
         "loss_gap": "estimated distance from optimum (nats)",
         "longer_run_gap": "gain of a longer run on a subsample (nats)",
@@ -333,7 +360,10 @@ def _rows(one: _Estimates) -> Iterator[Sequence[Any]]:
         yield (
             *(one.target, one.kind, layer, *accuracy.cells, one.majority, over_all, one.control[layer].mean),
             *(*one.selectivity[layer].cells, *one.untrained[layer].cells, *bits.cells),
-            *(blank_nan(one.reading.uniform / bits.mean), None if one.converged is None else bool(one.converged[layer])),
+            *(
+                blank_nan(one.reading.uniform / bits.mean),
+                None if one.converged is None else bool(one.converged[layer]),
+            ),
             *(blank_nan(one.reading.gap[layer]), blank_nan(one.reading.longer[layer])),
             *(one.reading.tokens, accuracy.count),
         )

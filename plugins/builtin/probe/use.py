@@ -1,6 +1,6 @@
 """Erases what linear probes read from the residual stream, and measures what the model loses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ class Use:
     clean: Floats
     """Scores of the whole model, (text, 2)."""
     without: Floats
-    """Scores after erasing, (task, layer, way, text, 2); ways are those of WAYS, controls are means over their draws."""
+    """Scores after erasing, (task, layer, way, text, 2); ways are WAYS, controls are means over their draws."""
     rank: Floats
     """Number of directions that were erased, (task, layer)."""
     variance: Floats
@@ -40,7 +40,14 @@ class Use:
 
 
 def measure_use(
-    ctx: RunContext, shards: Shards, names: Sequence[str], asked: Sequence[Task], *, train: Texts, held: Texts, draws: int
+    ctx: RunContext,
+    shards: Shards,
+    names: Sequence[str],
+    asked: Sequence[Task],
+    *,
+    train: Texts,
+    held: Texts,
+    draws: int,
 ) -> Use:
     """Erase each target from each layer at the letters of held-out texts, with erasers from the training texts.
 

@@ -59,8 +59,7 @@ def judge(readings: Readings) -> list[Judgement]:
 def _of_target(readings: Readings, number: int) -> Iterator[Judgement]:
     use = readings.use
     name = use.tasks[number].name
-    reading = readings.find("linear", name)
-    assert reading is not None
+    (reading,) = (one for one in readings.each if (one.kind, one.task.name) == ("linear", name))
     tests = len(use.tasks) * reading.letters.shape[1]
     excess = over_splits(reading.letters - reading.majority[:, None])
     lost = use.clean[None, None] - use.without[number]  # (layer, way, text, 2)
