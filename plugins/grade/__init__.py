@@ -22,7 +22,7 @@ from alice.plugins.manager import Plugins
 from alice.reports import Report
 from alice.text import QUOTES
 
-SEEDS = 3
+TRIALS = 3
 
 
 def grade(
@@ -30,7 +30,7 @@ def grade(
     plugins: Plugins,
     *,
     planted: Sequence[str] = (),
-    seeds: int = SEEDS,
+    trials: int = TRIALS,
     data: str | Path | Iterable[str] = QUOTES,
     tracker: Tracker = silent,
 ) -> Report:
@@ -40,7 +40,7 @@ def grade(
         analyses: the analyses with their options; those without findings are only named.
         plugins: where corpora and solvers come from.
         planted: names of planted models; all if empty.
-        seeds: how often each analysis runs on each model.
+        trials: how often each analysis runs on each model, each time with another seed.
         data: the texts.
         tracker: shows progress.
 
@@ -60,13 +60,13 @@ def grade(
     jobs = [(analysis, one) for analysis in chosen for one in models]
     graded: list[Graded] = []
     for analysis, one in tracker(jobs, "Grading"):
-        graded += grade_one(analysis, one, open_context, seeds)
+        graded += grade_one(analysis, one, open_context, trials)
     about = {
         "analysis": "grade",
         "options": {
             "analyses": {analysis.name: to_plain(analysis) for analysis in chosen},
             "planted": [one.name for one in models],
-            "seeds": seeds,
+            "trials": trials,
         },
         **_described(chosen[0], opened),
         **provenance.describe_place(perf_counter() - started),

@@ -48,9 +48,9 @@ class Graded:
         return f"{self.analysis}, {self.method}" if self.method else self.analysis
 
 
-def grade_one(analysis: Analysis, planted: Planted, open_context: OpenContext, seeds: int) -> Iterable[Graded]:
-    """Run an analysis on a planted model once for each seed, and score each of its methods."""
-    for seed in range(seeds):
+def grade_one(analysis: Analysis, planted: Planted, open_context: OpenContext, trials: int) -> Iterable[Graded]:
+    """Run an analysis on a planted model with each of the first seeds, and score each of its methods."""
+    for seed in range(trials):
         result = compute(analysis, open_context(planted, seed))
         for method, found in claims(analysis, result).items():
             yield _graded(analysis.name, method, planted, seed, found)

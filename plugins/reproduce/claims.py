@@ -270,8 +270,8 @@ CLAIMS = (
     PaperClaim("worse", "The bijective model errs more than the base model on the shortest texts",
            "“performance that is slightly worse than ALICE-Base, in particular for extremely short sequences (<32 "
            "characters)”, section 3.1", "errors-by-length", worse, NO_PAIR,
-           "The bundled corpus has 26 such test texts and a verdict needs 30: give a larger one with `--data`. " + EQUAL,
-           compares=True),
+           "The bundled corpus has 26 such test texts and a verdict needs 30: give a larger one with `--data`. "
+           + EQUAL, compares=True),
     PaperClaim("one-error", "Nine in ten texts of about 75 characters have at most one error",
            "“by ~75 characters, over 90% of sequences contain at most one error”, section 3.2", "errors-by-length",
            one_error, NO_BASE),

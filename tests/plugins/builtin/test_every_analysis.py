@@ -21,13 +21,9 @@ QUICK = {
     "early-exit": {"examples": (0,)},
     "errors-by-length": {"solver_texts": 3},
     "evidence": {"steps": 2, "draws": 1},
-<<<<<<< HEAD
     "lens": {"training_texts": 8, "directions": 3, "causal_samples": 2},
     "features": {"training": 24, "fitting": 8, "seeds": 2, "shown": 2, "expansion": 2, "active": 4},
-    "probe": {"epochs": 1, "kind": "linear", "target": ("vowel",)},
-=======
     "probe": {"repeats": 1, "kind": "linear", "target": ("vowel",)},
->>>>>>> probe
     "ngram": {"epochs": 1, "hidden": 8, "longest": 2},
     "speed": {"rounds": 1, "seconds": 1e6, "classical": 0},
     "relabelling": {"relabellings": 3},

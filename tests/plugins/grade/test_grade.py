@@ -54,8 +54,8 @@ def graded(*analyses, **options):
 
 
 def test_the_truth_wins_and_its_opposite_loses():
-    assert graded(Informed(), seeds=1).metric("nodes-auroc").value == 1.0
-    turned = graded(Informed(turned=True), seeds=1)
+    assert graded(Informed(), trials=1).metric("nodes-auroc").value == 1.0
+    turned = graded(Informed(turned=True), trials=1)
     assert turned.metric("nodes-auroc").value == 0.0
     (row, *_) = turned.tables["league"].records(measure="nodes-auroc")
     assert row["beats_controls"] is False
@@ -63,11 +63,11 @@ def test_the_truth_wins_and_its_opposite_loses():
 
 
 def test_the_report_names_what_cannot_be_graded_and_how_it_was_made(tmp_path):
-    stored = graded(Informed(), Silent(), seeds=2).save(tmp_path)
+    stored = graded(Informed(), Silent(), trials=2).save(tmp_path)
     again = read_report(stored.folder)
     assert "they have no findings: silent" in again.summary
     assert [one["name"] for one in again.provenance["checkpoints"]] == ["planted:frequency"]
-    assert again.provenance["options"]["seeds"] == 2
+    assert again.provenance["options"]["trials"] == 2
     assert {row["seed"] for row in again.tables["details"].records()} == {0, 1}
 
 
@@ -87,7 +87,7 @@ def test_findings_of_another_type_are_one_sentence():
             return [1.0]
 
     with pytest.raises(AliceError, match="findings of informed returned list; return "):
-        graded(Wrong(), seeds=1)
+        graded(Wrong(), trials=1)
 
 
 def test_a_standing_has_the_extremes_over_seeds_of_the_mean_over_models():
@@ -104,7 +104,7 @@ def test_a_standing_has_the_extremes_over_seeds_of_the_mean_over_models():
 
 
 def test_the_command_prints_the_league_and_where_the_page_is(tmp_path):
-    asked = ["attention", "--planted", "frequency", "--seeds", "1", "--samples", "4"]
+    asked = ["attention", "--planted", "frequency", "--trials", "1", "--samples", "4"]
     done = CliRunner().invoke(main, ["grade", *asked, "--out", str(tmp_path)], catch_exceptions=False)
     assert done.exit_code == 0
     assert "kinds of attention, agreement: attention" in done.output
