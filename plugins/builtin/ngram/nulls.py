@@ -11,9 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from alice.plugins.builtin.letter_frequency.frequencies import lewand
 from alice.statistics import Floats, Ints
-from alice.text import N_LETTERS, Alphabet
+from alice.text import N_LETTERS, Alphabet, lewand
 
 Null = Literal["independent", "frequency", "symbols", "rare"]
 NULLS: dict[Null, str] = {
