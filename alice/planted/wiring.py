@@ -1,8 +1,8 @@
 """Where the variables of a program live in a trained planted model, and the weights that training starts from.
 
 The embedding is one-hot with a large constant, which keeps the scale of every RMSNorm nearly fixed. The attention of
-the circuit and the comparisons start close to a solution; the table of answers, the unembedding and every node outside
-of the circuit start at random.
+the circuit, its comparisons and the decoys are set by hand; the table of answers, the unembedding and the nodes without
+a task start at random.
 """
 
 from collections.abc import Iterator, Mapping
@@ -223,6 +223,9 @@ def initial_model(wiring: Wiring, seed: int) -> Alice:
         if parameter.ndim == 1 and "bias" not in name:  # every node reads the stream as it is, and the constant as 1
             parameter.data.fill_(SIZE / wiring.config.d_model**0.5)
             parameter.data[CONSTANT] = wiring.config.d_model**-0.5
+    for part in wiring.outside:
+        if part.block == 0 and part.head is not None:  # its noise would blur the counts
+            weights.head(part)[3].mul_(0.1)
     _count(weights, wiring)
     _notice(weights, wiring)
     _share(weights, wiring, generator)
@@ -246,10 +249,10 @@ def _count(weights: Weights, wiring: Wiring) -> None:
         if is_letter(torch.tensor(symbol + 1)):
             for place, factor in enumerate(FREQUENCY_FACTORS):
                 up = {symbol: float(factor), space: -1.0, CONSTANT: -float(factor)}
-                weights.unit(block, {symbol: 25.0, CONSTANT: -15.0}, up, {COUNT.start + place: 0.2})
+                weights.unit(block, {symbol: 40.0, CONSTANT: -24.0}, up, {COUNT.start + place: 0.125})
         else:
             down = dict.fromkeys(range(COUNT.start, COUNT.stop), -0.1) | {OTHER.start: 0.1}
-            weights.unit(block, {symbol: 25.0, CONSTANT: -18.0}, {CONSTANT: 1.0}, down)
+            weights.unit(block, {symbol: 40.0, CONSTANT: -28.0}, {CONSTANT: 1.0}, down)
 
 
 def _notice(weights: Weights, wiring: Wiring) -> None:
@@ -263,7 +266,7 @@ def _notice(weights: Weights, wiring: Wiring) -> None:
         beside = BESIDE.start + after
         values(weights, part, {COUNT.start + frequent: (beside, 1.0)})
         weights.step(
-            *(wiring.comparing.block, {beside: 1.0, OTHER.start: -5.0}, COUNT_EDGE, 300.0, FLAG.start),
+            *(wiring.comparing.block, {beside: 1.0, OTHER.start: -5.0}, COUNT_EDGE, 2000.0, FLAG.start),
             height=1 / len(wiring.noticing),
         )
 
@@ -301,7 +304,7 @@ SHARE_MARGINS = {1 / 2: 0.01, 1 / 3: 0.004, 1e-3: -0.015}
 def _bin(weights: Weights, wiring: Wiring) -> None:
     """Compare counts and shares with their edges."""
     for place in range(len(FREQUENCY_FACTORS)):
-        weights.step(wiring.comparing.block, {COUNT.start + place: 1.0}, COUNT_EDGE, 300.0, FREQUENCY.start + place)
+        weights.step(wiring.comparing.block, {COUNT.start + place: 1.0}, COUNT_EDGE, 2000.0, FREQUENCY.start + place)
     for number, edge in enumerate(wiring.program.edges):
         source = {SHARE.start: 1.0}
         weights.step(wiring.binning.block, source, edge - SHARE_MARGINS[edge], 600.0, CONTEXT.start + number)
@@ -350,18 +353,24 @@ def masks(model: Alice, wiring: Wiring) -> Masks:
 
 
 def trainable(model: Alice, wiring: Wiring) -> Masks:
-    """Return which weights training may change, by parameter: not the embedding, and not the decoys set by hand."""
-    found = masks(model, wiring)
-    for name, mask in found.items():
-        if name == "embed.weight" or "ln" in name:
-            mask.zero_()
+    """Return which weights training may change: those of the table, the unembedding and the nodes without a task."""
+    allowed = masks(model, wiring)
+    found = {name: torch.zeros_like(mask) for name, mask in allowed.items()}
+    by_hand = {wiring.silent, wiring.unread, wiring.backup, *wiring.circuit} - {wiring.table}
     width, d_model = model.config.d_head, model.config.d_model
-    for part in (wiring.silent, wiring.unread):
-        first = (part.head or 0) * width
-        for start in range(first, 3 * d_model, d_model):
-            found[f"blocks.{part.block}.attn.qkv.weight"][start : start + width] = 0
-        found[f"blocks.{part.block}.attn.out.weight"][:, first : first + width] = 0
-    return found
+    changed = [name for name in allowed if name.startswith("head.")]
+    for part in parts_of(model.config):
+        if part in by_hand:
+            continue
+        if part.head is None:
+            changed += [f"blocks.{part.block}.mlp.{name}.weight" for name in ("gate_up", "down")]
+            continue
+        qkv, out = (f"blocks.{part.block}.attn.{name}.weight" for name in ("qkv", "out"))
+        for start in range(part.head * width, 3 * d_model, d_model):
+            found[qkv][start : start + width] = allowed[qkv][start : start + width]
+        columns = slice(part.head * width, (part.head + 1) * width)
+        found[out][:, columns] = allowed[out][:, columns]
+    return found | {name: allowed[name] for name in changed}
 
 
 @torch.no_grad()
