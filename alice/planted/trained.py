@@ -1,0 +1,114 @@
+"""The trained planted models: their weights from the package, and what is true of them."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import torch
+
+from alice.causal import Part
+from alice.errors import AliceError, nearest
+from alice.model import Alice
+from alice.planted.truth import Decoy, Direction, Planted, Truth, Verdict
+from alice.planted.wiring import CONTEXT, COUNT, FLAG, FREQUENCY, SHARE, WIRINGS, Wiring
+
+TRAINED_NAMES: tuple[str, ...] = tuple(WIRINGS)
+"""Names of the trained models."""
+
+
+def folder_of(name: str) -> Path:
+    """Return the checkpoint folder of a trained model."""
+    return Path(str(files("alice"))) / "planted" / name
+
+
+def load_trained(name: str) -> Planted:
+    """Load a trained model with its truth."""
+    if name not in WIRINGS:
+        known = f"; choose one of {', '.join(WIRINGS)}"
+        raise AliceError(f"there is no trained planted model {name!r:.60}{nearest(name, WIRINGS) or known}")
+    wiring = WIRINGS[name]
+    model = Alice.from_pretrained(folder_of(name), device="cpu")
+    return Planted(name, wiring.program.summary, model, truth_of(wiring))
+
+
+def truth_of(wiring: Wiring) -> Truth:
+    """Return what is true of a trained model, as far as letters are concerned; other symbols answer themselves."""
+    return Truth(
+        nodes=frozenset(part.label for part in wiring.circuit),
+        edges=frozenset(_edges(wiring)),
+        answer_layer=wiring.table.block + 1,
+        kinds=_kinds(wiring),
+        concepts=dict(_concepts(wiring)),
+        directions=tuple(_directions(wiring)),
+        decoys=(
+            Decoy("silent", wiring.silent.label),
+            Decoy("unread", wiring.unread.label),
+            Decoy("backup", wiring.backup.label, stands_in_for=wiring.sharing.label),
+            Decoy("unused", "previous"),
+        ),
+    )
+
+
+def _edges(wiring: Wiring) -> Iterator[str]:
+    """Yield the edges of the circuit.
+
+    What reads the constant only, which all symbols share, is not among them: neither the queries and keys of heads that
+    look at a neighbour, nor the values by which letters and spaces differ, since counterfactual texts keep the places
+    of words.
+    """
+    counting, own_count, comparing = wiring.counting.label, wiring.own_count.label, wiring.comparing.label
+    sharing, binning, table = wiring.sharing.label, wiring.binning.label, wiring.table.label
+    yield from (f"embedding → {counting} v", f"embedding → {own_count}", f"{counting} → {own_count}")
+    for name, part in wiring.noticing.items():
+        if name == "doubled":
+            yield from (f"embedding → {part.label} q", f"embedding → {part.label} k", f"{part.label} → {sharing} v")
+        else:
+            yield from (f"{own_count} → {part.label} v", f"{part.label} → {comparing}", f"{comparing} → {sharing} v")
+    yield from (f"embedding → {sharing} q", f"embedding → {sharing} k")
+    yield from (f"{own_count} → {comparing}", f"{sharing} → {binning}")
+    yield from (f"{comparing} → {table}", f"{binning} → {table}", f"{table} → output")
+
+
+def _kinds(wiring: Wiring) -> dict[str, str]:
+    """Return the kind of attention of each head that was set; the other heads have none that is known."""
+    looking = dict.fromkeys([*wiring.noticing.values(), wiring.silent, wiring.unread], "neighbours")
+    # Both look at a space as long as there is nothing to see: no doubled letter, or a head that still works.
+    resting = dict.fromkeys([part for name, part in wiring.noticing.items() if name == "doubled"], "word boundaries")
+    found = {wiring.counting: "broad", **looking, **resting}
+    found |= {wiring.sharing: "same symbol", wiring.backup: "word boundaries"}
+    return {part.label: kind for part, kind in found.items()}
+
+
+def _concepts(wiring: Wiring) -> Iterator[tuple[tuple[str, int], Verdict]]:
+    """Yield the verdict on what can be decoded from each layer."""
+    yield from ((("rank", 0), "absent"), (("previous", 0), "absent"))
+    for layer in range(_after(wiring.own_count), _after(wiring.table)):
+        yield ("rank", layer), "used"
+    for layer in range(_after(wiring.unread), wiring.n_layers + 1):
+        yield ("previous", layer), "unused"
+
+
+def _directions(wiring: Wiring) -> Iterator[Direction]:
+    """Yield the direction of each coordinate that stands for a variable, in each layer that has it."""
+    basis = torch.eye(wiring.config.d_model)
+    flags = wiring.comparing if len(wiring.noticing) > 1 or "doubled" not in wiring.noticing else Part(0)
+    named = (
+        ("common", COUNT.start, wiring.own_count),
+        ("frequent", COUNT.start + 1, wiring.own_count),
+        ("flag", FLAG.start, flags),
+        ("share of flags", SHARE.start, wiring.sharing),
+        ("at least common", FREQUENCY.start, wiring.comparing),
+        ("at least frequent", FREQUENCY.start + 1, wiring.comparing),
+        *(
+            (f"context at least {number + 1}", CONTEXT.start + number, wiring.binning)
+            for number in range(len(wiring.program.edges))
+        ),
+    )
+    for name, coordinate, part in named:
+        for layer in range(_after(part), wiring.n_layers + 1):
+            yield Direction(name, layer, basis[coordinate])
+
+
+def _after(part: Part) -> int:
+    """Return the first layer that has what a node writes."""
+    return part.block + 1
