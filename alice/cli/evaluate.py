@@ -86,7 +86,7 @@ def measure(
     ctx = RunContext.open(model, data=data, split=split, samples=samples, seed=seed, tracker=track, corpora=corpora)
     scores = score(ctx.model, ctx.progress(ctx.batches, "Decoding texts"))
     found, wanted = scores.table(ctx.rng), samples is None if overlap is None else overlap
-    if not wanted or split not in HELD_OUT:
+    if ctx.texts is None or not wanted or split not in HELD_OUT:
         return found
     return replace(found, apart=scores.only(~ctx.texts.overlapping()).table(ctx.rng))
 

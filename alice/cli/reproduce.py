@@ -124,8 +124,10 @@ def _run(steps: "list[Step]", plugins: Plugins, reports: Path, *, unequal: str, 
     for number, (job, place) in zip(jobs, places(list(jobs.values())), strict=True):
         outcome = run_one(job, plugins, out=reports, place=place, reuse=reuse)
         found = replace(findings[number], models=models_of(job.ctx), unequal="" if steps[number].alike else unequal)
-        failed = isinstance(outcome, AliceError)
-        findings[number] = replace(found, error=str(outcome)) if failed else replace(found, stored=outcome)
+        if isinstance(outcome, AliceError):
+            findings[number] = replace(found, error=str(outcome))
+        else:
+            findings[number] = replace(found, stored=outcome)
     return findings
 
 
