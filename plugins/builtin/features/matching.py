@@ -17,6 +17,8 @@ from alice.probes.tokens import labels_of
 from alice.statistics import Floats, Ints, RatioBootstrap
 from alice.text import Batch
 
+ALIKE = 2
+"""Features of one layer that are shown although they have the same nearest concept."""
 DRAWS = 1000
 """Weightings of the texts for intervals of F1."""
 
@@ -74,8 +76,17 @@ class Matcher:
         self._scores = RatioBootstrap(rng, columns, draws=DRAWS)
 
     @classmethod
-    def fit(cls, ctx: RunContext, autoencoders: Autoencoders, peaks: Floats, shown: Ints) -> Self:
-        """Match features with concepts and train linear probes on the texts of a context."""
+    def fit(cls, ctx: RunContext, autoencoders: Autoencoders, *, peaks: Floats, energy: Floats, shown: int) -> Self:
+        """Match features with concepts and train linear probes on the texts of a context.
+
+        Args:
+            ctx: the texts.
+            autoencoders: the features.
+            peaks: largest activation of each feature on these texts, (layer, feature).
+            energy: its mean square activation, (layer, feature).
+            shown: how many features of each layer to show, as `strongest` chooses them.
+
+        """
         concepts = Concepts.of(ctx.alphabet, ctx.plaintexts)
         largest = torch.from_numpy(peaks).float().to(ctx.device)
         every = np.ones(len(ctx.plaintexts), dtype=bool)
@@ -84,7 +95,9 @@ class Matcher:
         for number in ctx.progress(range(len(pairs)), "Matching features with concepts"):
             streams, labels = pairs[number]
             overlap.add(streams, concepts.members(labels))
-        found = cls(autoencoders, largest, concepts, overlap=overlap.f1, shown=shown, rng=ctx.rng)
+        f1, every_feature = overlap.f1, np.tile(np.arange(energy.shape[1]), (len(energy), 1))
+        chosen = strongest(energy, Detectors.by_feature(f1, every_feature).concepts, shown)
+        found = cls(autoencoders, largest, concepts, overlap=f1, shown=chosen, rng=ctx.rng)
         found.probes.fit(pairs, [task.classes for task in concepts.tasks])
         return found
 
@@ -135,6 +148,24 @@ class Matcher:
             nearest=self.nearest,
             nearest_f1=values[shown].reshape(self.nearest.features.shape),
         )
+
+
+def strongest(energy: Floats, concepts: Ints, count: int) -> Ints:
+    """Return the features with most energy, at most ALIKE of each nearest concept while there are others.
+
+    Args:
+        energy: mean square activation, (layer, feature).
+        concepts: the concept that each feature detects best, (layer, feature).
+        count: features of each layer.
+
+    """
+    found = []
+    for carried, nearest in zip(energy, concepts, strict=True):
+        order = np.argsort(-carried, kind="stable")
+        before = np.array([(nearest[order[:place]] == nearest[one]).sum() for place, one in enumerate(order)])
+        late = (before >= ALIKE) | (carried[order] == 0)
+        found.append(np.concatenate([order[~late], order[late]])[:count])
+    return np.stack(found)
 
 
 def _counts_by_text(answers: Tensor, cases: Tensor, rows: Tensor, texts: int) -> list[NDArray[np.int64]]:

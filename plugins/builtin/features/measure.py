@@ -72,7 +72,7 @@ class Measured:
     stability: Stability | None
     """Agreement of the seeds; None with one seed."""
     shown: Ints
-    """Numbers of the features to show, those with most energy first, (layer, shown)."""
+    """Numbers of the features to show, as `strongest` chooses them, (layer, shown)."""
     effects: Effects
     """What removing these changes."""
     contexts: list[list[list[Context]]]
@@ -89,8 +89,8 @@ def measure(ctx: RunContext, settings: Settings) -> Measured:
     fitting = ctx.training(min(settings.fitting, settings.training))
     activities = [activity_of(fitting, one.to(ctx.device)) for one in every]
     autoencoders, activity = every[0].to(ctx.device), activities[0]
-    shown = np.argsort(-activity.energy, axis=1, kind="stable")[:, : settings.shown]
-    matcher = Matcher.fit(fitting, autoencoders, activity.peak, shown)
+    matcher = Matcher.fit(fitting, autoencoders, peaks=activity.peak, energy=activity.energy, shown=settings.shown)
+    shown = matcher.nearest.features
     effects = EffectSums(ctx.model, autoencoders, shown)
     parts: dict[int, Reconstruction] = {}
     peaks: dict[int, NDArray[np.float32]] = {}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from alice.plugins.builtin.features.matching import ALIKE
 from alice.plugins.builtin.features.measure import EFFECT_TEXTS, Measured
 from alice.plugins.builtin.features.shown import Context
 from alice.reports import Card, HeatText, Metric, Section, Table
@@ -21,7 +22,8 @@ def layer_section(found: Measured, layer: int) -> Section:
     return Section(
         f"layer-{layer}",
         f"Layer {layer}",
-        f"The features of {where} that carry most, of {alive:,} that are ever active. Each text is around the "
+        f"The features of {where} that carry most, at most {ALIKE} for each nearest concept, of {alive:,} that are "
+        "ever active. Each text is around the "
         "character with the largest activation, with the plaintext above and the ciphertext below. The head's reading "
         "is what the feature adds to the log-probabilities if the model's own head reads this layer; the effect of "
         "removing it runs through the rest of the model, with the feature removed wherever it is active in the first "
@@ -79,10 +81,10 @@ def feature_table(found: Measured, layer: int) -> Table:
             *("raises", "lowers"),
         ),
         rows,
-        "The features of this layer that carry most: share of the characters at which they are active, share of the "
-        "energy, the concept they detect best with its F1 on held-out texts, what removing them does to the "
-        "log-probability of the right answer where they are active and elsewhere (in nats), and which symbols the head "
-        "reads in them.",
+        "The features of this layer that carry most, few of them for one concept: share of the characters at which "
+        "they are active, share of the energy, the concept they detect best with its F1 on held-out texts, what "
+        "removing them does to the log-probability of the right answer where they are active and elsewhere (in nats), "
+        "and which symbols the head reads in them.",
         labels={
             "frequency": "active at, %",
             "energy": "energy, %",

@@ -14,7 +14,7 @@ from alice.plugins.builtin.features import Features
 from alice.plugins.builtin.features.autoencoders import Autoencoders
 from alice.plugins.builtin.features.concepts import Concepts, frequent_ngrams
 from alice.plugins.builtin.features.detectors import Detectors, Overlap
-from alice.plugins.builtin.features.matching import Matcher
+from alice.plugins.builtin.features.matching import Matcher, strongest
 from alice.plugins.builtin.features.measure import activity_of
 from alice.plugins.builtin.features.reconstruction import Reconstruction, reconstruct
 from alice.plugins.builtin.features.shown import EffectSums
@@ -148,7 +148,9 @@ def test_features_that_are_symbols_name_symbols_perfectly_and_letters_only_by_th
     ctx = RunContext.open(reader(), data=tiny_texts(40), split="all")
     autoencoders = symbols()
     peaks = activity_of(ctx, autoencoders).peak
-    matcher = Matcher.fit(ctx, autoencoders, peaks, np.array([[1, 5]] * 3))
+    energy = np.zeros((3, 37))
+    energy[:, [1, 5]] = [2, 1]
+    matcher = Matcher.fit(ctx, autoencoders, peaks=peaks, energy=energy, shown=2)
     for batch, cache in ctx.activations(*autoencoders.hooks):
         matcher.add(batch, [cache[name] for name in autoencoders.hooks])
     naming = matcher.naming
@@ -160,6 +162,12 @@ def test_features_that_are_symbols_name_symbols_perfectly_and_letters_only_by_th
     assert [naming.concepts[number].name for number in naming.nearest.concepts[0]] == ["A", "E"]
     assert naming.nearest_f1 == pytest.approx(np.ones((3, 2)))
     assert (naming.f1[:, kinds == "position"][:, 1] < 0.9).all()
+
+
+def test_few_features_of_one_concept_are_shown_while_there_are_others():
+    energy, concepts = np.array([[5.0, 4, 3, 2, 1, 0]]), np.array([[7, 7, 7, 8, 8, 9]])
+    assert strongest(energy, concepts, 4).tolist() == [[0, 1, 3, 4]]
+    assert strongest(energy, concepts, 6).tolist() == [[0, 1, 3, 4, 2, 5]]
 
 
 def test_removing_a_symbols_feature_costs_that_symbol_and_no_other(monkeypatch):
