@@ -1,15 +1,18 @@
 """The planted models by name."""
 
 from collections.abc import Callable
+from functools import partial
 
 from alice.errors import AliceError, nearest
 from alice.model import Variant
 from alice.planted import frequency, neighbours
+from alice.planted.trained import TRAINED_NAMES, load_trained
 from alice.planted.truth import Planted
 
 BUILDERS: dict[str, Callable[[Variant], Planted]] = {
     "frequency": frequency.build,
     "neighbours": neighbours.build,
+    **{name: partial(load_trained, name) for name in TRAINED_NAMES},
 }
 """What builds each model; a new one is added here."""
 NAMES = tuple(BUILDERS)

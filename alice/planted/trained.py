@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from alice.causal import Part
-from alice.errors import AliceError, nearest
-from alice.model import Alice
+from alice.errors import AliceError
+from alice.model import Alice, Variant
 from alice.planted.truth import Decoy, Direction, Planted, Truth, Verdict
 from alice.planted.wiring import CONTEXT, COUNT, FLAG, FREQUENCY, SHARE, WIRINGS, Wiring
 
@@ -21,11 +21,10 @@ def folder_of(name: str) -> Path:
     return Path(str(files("alice"))) / "planted" / name
 
 
-def load_trained(name: str) -> Planted:
-    """Load a trained model with its truth."""
-    if name not in WIRINGS:
-        known = f"; choose one of {', '.join(WIRINGS)}"
-        raise AliceError(f"there is no trained planted model {name!r:.60}{nearest(name, WIRINGS) or known}")
+def load_trained(name: str, variant: Variant = "base") -> Planted:
+    """Load a trained model with its truth; all have the linear head."""
+    if variant != "base":
+        raise AliceError(f"the planted model {name} has the linear head only; choose base")
     wiring = WIRINGS[name]
     model = Alice.from_pretrained(folder_of(name), device="cpu")
     return Planted(name, wiring.program.summary, model, truth_of(wiring))

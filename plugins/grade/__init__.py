@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from alice.errors import AliceError, nearest
+from alice.errors import AliceError
 from alice.fields import to_plain
 from alice.planted import NAMES, Planted, build
 from alice.plugins import provenance
@@ -45,7 +45,7 @@ def grade(
         tracker: shows progress.
 
     """
-    models = [_build(name) for name in planted or NAMES]
+    models = [build(name) for name in planted or NAMES]
     chosen, ungraded = _chosen(analyses)
     opened: list[RunContext] = []
 
@@ -72,13 +72,6 @@ def grade(
         **provenance.describe_place(perf_counter() - started),
     }
     return Report(report(graded, ungraded), about)
-
-
-def _build(name: str) -> Planted:
-    if name not in NAMES:
-        known = nearest(name, NAMES) or f"; choose from {', '.join(NAMES)}"
-        raise AliceError(f"there is no planted model {name!r:.60}{known}")
-    return build(name)
 
 
 def _chosen(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[str]]:
