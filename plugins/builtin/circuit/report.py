@@ -343,7 +343,7 @@ def _agreement_table(found: Measured) -> Table:
 def claims(result: Result) -> dict[str, Findings]:
     """Return what a stored result says of every edge and node, by method: the absolute value of the mean effect."""
     n_layers, n_heads = (int(size) for size in array_of(result, "shape"))
-    graph = Graph(ModelConfig(n_layers=n_layers, n_heads=n_heads, d_model=2 * n_heads))
+    graph = Graph(ModelConfig(n_layers=n_layers, n_heads=n_heads, hyper_heads=n_heads, d_model=2 * n_heads))
     labels, heads_and_mlps = graph.labels(np.arange(len(graph))), np.arange(1, len(graph.writers))
     found = {}
     for method, label in METHODS.items():
