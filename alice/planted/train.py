@@ -56,7 +56,7 @@ class Settings:
 
 
 def cipher_batches(count: int, *, test: bool, seed: int, size: int = BATCH, mixed: bool = False) -> Iterator[Tensor]:
-    """Yield batches of ciphertexts, (size, pos), of similar lengths or mixed: training texts forever, test texts once."""
+    """Yield batches of ciphertexts, (size, pos): training texts forever, or test texts once."""
     fitting = (
         text
         for text in open_corpus(QUOTES, alphabet=ENGLISH)
