@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from alice.checkpoint import CARD
+from alice.errors import AliceError
 from alice.files import atomic_write
 from alice.model import Alice
 from alice.planted.acceptance import Acceptance, accept
@@ -54,20 +55,23 @@ class Settings:
     seed: int = 0
 
 
-def cipher_batches(count: int, *, test: bool, seed: int, size: int = BATCH, corpus: str = QUOTES) -> Iterator[Tensor]:
+def cipher_batches(count: int, *, test: bool, seed: int, size: int = BATCH, mixed: bool = False) -> Iterator[Tensor]:
     """Yield batches of ciphertexts, (size, pos): training texts forever, or test texts once."""
     fitting = (
         text
-        for text in open_corpus(corpus, alphabet=ENGLISH)
+        for text in open_corpus(QUOTES, alphabet=ENGLISH)
         if SHORTEST <= len(text) <= LONGEST and is_test(text) == test
     )
     texts, epoch = EncodedTexts(islice(fitting, count), ENGLISH), 0
-    limit = BatchLimit(tokens=None, texts=size)
+    limit, found = BatchLimit(tokens=None, texts=size), False
     while epoch == 0 or not test:
-        for batch in Batches(texts, ENGLISH, limit=limit, seed=(seed, epoch), shuffle=True):
+        for batch in Batches(texts, ENGLISH, limit=limit, seed=(seed, epoch), shuffle=True, mixed=mixed):
             if len(batch) == size:
+                found = True
                 yield batch.cipher_ids
         epoch += 1
+        if not found:
+            raise AliceError(f"{len(texts)} texts do not fill a batch of {size}; take more, or smaller batches")
 
 
 @dataclass(frozen=True, eq=False)
