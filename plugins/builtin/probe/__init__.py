@@ -6,7 +6,7 @@ with it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
@@ -76,7 +76,7 @@ class Probe:
         """Return the verdict on every target and layer; its score is the accuracy beyond the most frequent answer."""
         from alice.plugins.findings import ConceptFinding, Findings
 
-        rows = result.tables["use"].records() if "use" in result.tables else []
+        rows: list[Any] = result.tables["use"].records() if "use" in result.tables else []
         concepts = (ConceptFinding(row["target"], row["layer"], row["readable"], row["verdict"]) for row in rows)
         return Findings(concepts=tuple(concepts))
 

@@ -129,7 +129,8 @@ def measure(
     rng = ctx.rng
     splits = Splits.draw(sum(len(batch) for batch in ctx.batches), repeats, rng)
     known = tasks(ctx.alphabet)
-    lab, readings = _Lab.open(ctx), []
+    lab = _Lab.open(ctx)
+    readings: list[Reading] = []
     for kind, targets in asked.items():
         wanted = [known[target] for target in targets]
         probes, tuned = LayerProbes(kind, hidden=hidden, epochs=epochs, seed=ctx.seed), None

@@ -268,8 +268,8 @@ def _verdict_table(model: str, verdicts: list[Judgement], found: list[_Estimates
     caption = (
         f"used: present and used; unused: present, unused. A target is present in a layer if a linear probe beats the "
         f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there costs more "
-        f"than {HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} after "
-        f"Bonferroni's correction for {len(verdicts)} layers and targets; the table use has each of them."
+        f"than {HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} "
+        f"after Bonferroni's correction for {len(verdicts)} layers and targets; the table use has each of them."
     )
     columns = ("model", "target", *(f"layer_{layer}" for layer in layers))
     return Table(columns, rows, caption, {f"layer_{layer}": f"layer {layer}" for layer in layers})
