@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 from handmade import leave_letters_alone, reader
 
+from alice.checkpoint import read_config
 from alice.plugins import RunContext
 from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.claims import CLAIMS
 from alice.plugins.reproduce.findings import Finding, Model
 from alice.plugins.reproduce.items import ITEMS
-from alice.plugins.reproduce.plan import ANALYSES
+from alice.plugins.reproduce.plan import ANALYSES, run_set
 from alice.reports import Metric, Report, Result, Table, model_key
+<<<<<<< HEAD
 from alice.text import lewand
+=======
+from alice.training import training_differences
+>>>>>>> data
 
 BASE, BIJECTIVE = Model("base", "base"), Model("bijective", "bijective")
 PAIR = (BASE, BIJECTIVE)
@@ -393,3 +398,10 @@ def test_variants_of_unequal_training_are_not_compared(tmp_path):
     assert claims["worse"].outcome == "does not hold"  # the verdict is about the run set
     claims, _, _ = assembled(replace(own, unequal=""), alike)
     assert claims["worse"].outcome == "holds"
+
+
+def test_the_shipped_run_set_was_trained_alike():
+    folders = run_set()
+    assert [read_config(folder).variant for folder in folders] == ["base", "bijective"]
+    assert training_differences({folder.name: folder for folder in folders}) == ""
+    assert all((folder / "model.safetensors").stat().st_size < 1e6 for folder in folders)
