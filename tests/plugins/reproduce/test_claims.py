@@ -16,11 +16,8 @@ from alice.plugins.reproduce.findings import Finding, Model
 from alice.plugins.reproduce.items import ITEMS
 from alice.plugins.reproduce.plan import ANALYSES, run_set
 from alice.reports import Metric, Report, Result, Table, model_key
-<<<<<<< HEAD
 from alice.text import lewand
-=======
 from alice.training import training_differences
->>>>>>> data
 
 BASE, BIJECTIVE = Model("base", "base"), Model("bijective", "bijective")
 PAIR = (BASE, BIJECTIVE)
