@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from inspect import cleandoc, signature
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
@@ -30,7 +31,8 @@ class Analysis(Protocol):
     It computes; it does not print, open files, parse options or choose a device. The class attribute `checkpoints` says
     how many models it reads: "one" (the default), "several" for one or more, or "none". The class attribute `needs`
     names fields that the user must give because no default makes sense. An optional method `findings(result)` says what
-    a result claims, so that `grade` can test it on models whose mechanism is known.
+    a result claims, so that `grade` can test it on models whose mechanism is known; the class attribute `grading` may
+    name options for that.
     """
 
     @property
@@ -74,6 +76,14 @@ def check_needs(analysis: Analysis) -> None:
             advice = field.metadata.get("missing")
             hint = "" if advice else f"see: alice-interp run {analysis.name} --help"
             raise AliceError(f"{analysis.name} needs {flag}{f'; {advice}' if advice else ''}", hint=hint)
+
+
+def grading_of(cls: type[Analysis]) -> Mapping[str, Any]:
+    """Return the options with which `grade` runs an analysis unless others are given.
+
+    Planted models are small and their mechanisms simple, so that fewer texts will do than by default.
+    """
+    return dict(getattr(cls, "grading", {}))
 
 
 def can_be_graded(cls: type[Analysis]) -> bool:
@@ -125,7 +135,7 @@ def _fault_of_names(cls: Any) -> str | None:
 
 def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
-        if field.name in (*RUN_OPTIONS, "name", "run", "findings", "checkpoints", "needs"):
+        if field.name in (*RUN_OPTIONS, "name", "run", "findings", "grading", "checkpoints", "needs"):
             return f"has a field {field.name!r}, which every analysis already has; rename it"
         if field.init and field.name.startswith("_"):
             return f"has a field {field.name!r}, which cannot be the name of an option; remove the underscore"

@@ -11,7 +11,7 @@ from alice.cli.options import AtLeast, dataclass_options, given
 from alice.cli.progress import track
 from alice.cli.run import AnalysisGroup
 from alice.front_door import build_analysis
-from alice.plugins.analysis import ALL, Analysis, can_be_graded, is_for_all, summary_of
+from alice.plugins.analysis import ALL, Analysis, can_be_graded, grading_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins
 
 LEAGUE = ("edges-auroc", "nodes-auroc", "kinds", "answer-layer", "verdicts", "decoys-rejected", "directions-f1")
@@ -38,7 +38,7 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
     def call(**options: Any) -> None:
         names = ("planted", "trials", "data", "out", "standalone", "plugin")
         about = {name: options.pop(name) for name in names}
-        _grade([build_analysis(cls, given(options))], plugins, about)
+        _grade([build_analysis(cls, {**grading_of(cls), **given(options)})], plugins, about)
 
     can = "" if can_be_graded(cls) else " (cannot be graded)"
     text = f"Grade {cls.name} on planted models: {summary_of(cls)}"
@@ -49,8 +49,12 @@ def _all_command(plugins: Plugins) -> click.Command:
     @click.command(ALL, short_help="Every analysis that says what its results claim.")
     @grade_options
     def call(**about: Any) -> None:
-        """Grade every analysis that says what its results claim, with its default options."""
-        _grade([cls() for cls in plugins.analyses.values() if is_for_all(cls)], plugins, about)
+        """Grade every analysis that says what its results claim."""
+        _grade(
+            [build_analysis(cls, grading_of(cls)) for cls in plugins.analyses.values() if is_for_all(cls)],
+            plugins,
+            about,
+        )
 
     return call
 

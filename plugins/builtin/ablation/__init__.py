@@ -6,7 +6,7 @@ large one proof of a special role: a part that others build upon costs as much a
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_minimum, check_samples
@@ -27,6 +27,7 @@ class Ablation:
     """
 
     name = "ablation"
+    grading: ClassVar[dict[str, Any]] = {"samples": 16}
     samples: int = field(default=16, metadata={"help": "Texts to measure on."})
     pairs: int = field(
         default=8, metadata={"help": "Heads to remove in pairs, those with the largest effects; 0 for none."}

@@ -5,7 +5,7 @@ Do not take this as an explanation of an answer: where a head looks does not say
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_example_options
@@ -25,6 +25,7 @@ class Attention:
     """
 
     name = "attention"
+    grading: ClassVar[dict[str, Any]] = {"samples": 64}
     samples: int = field(default=300, metadata={"help": "Texts to measure the heads on."})
     block: tuple[int, ...] | None = field(
         default=None,

@@ -7,7 +7,7 @@ only one at a time, so edges that stand in for one another all look useless.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
@@ -29,6 +29,7 @@ class CircuitAnalysis:
     """
 
     name = "circuit"
+    grading: ClassVar[dict[str, Any]] = {"samples": 16}
     samples: int = field(default=32, metadata={"help": "Texts: the first half to score edges, the others to test."})
     counterfactual: Literal["other-text", "one-word", "one-pattern"] = field(
         default="other-text", metadata={"help": "How each text is corrupted."}

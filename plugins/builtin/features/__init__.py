@@ -6,7 +6,7 @@ names a concept need not be what the model uses. The tables say how stable they 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_minimum
@@ -27,6 +27,14 @@ class Features:
     """
 
     name = "features"
+    grading: ClassVar[dict[str, Any]] = {
+        "samples": 40,
+        "training": 800,
+        "fitting": 100,
+        "expansion": 2,
+        "seeds": 1,
+        "shown": 2,
+    }
     samples: int = field(default=200, metadata={"help": "Held-out texts to measure on."})
     training: int = field(default=4000, metadata={"help": "Training texts to train the autoencoders on."})
     fitting: int = field(

@@ -6,7 +6,7 @@ The causal check says how far what matters to the lens matters to the model.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_minimum, check_samples
@@ -28,6 +28,7 @@ class Lens:
     """
 
     name = "lens"
+    grading: ClassVar[dict[str, Any]] = {"samples": 100, "training_texts": 300, "directions": 8, "causal_samples": 8}
     samples: int = field(default=300, metadata={"help": "Texts to measure the lenses on."})
     training_texts: int = field(default=3000, metadata={"help": "Texts of the training split to train on."})
     epochs: int = field(default=1, metadata={"help": "Passes over the training texts."})

@@ -6,7 +6,7 @@ in that run, with everything else as it is. Where two parts hold the same, patch
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.errors import AliceError, nearest
 from alice.plugins.analysis import Analysis
@@ -31,6 +31,7 @@ class Patching:
     """
 
     name = "patching"
+    grading: ClassVar[dict[str, Any]] = {"samples": 8, "map_samples": 4}
     samples: int = field(default=32, metadata={"help": "Texts to measure the label depth on."})
     map_samples: int = field(
         default=8, metadata={"help": "Texts of the maps by layer, place and part, which take most of the time."}

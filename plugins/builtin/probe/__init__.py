@@ -6,7 +6,7 @@ with it.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
@@ -33,6 +33,12 @@ class Probe:
     """
 
     name = "probe"
+    grading: ClassVar[dict[str, Any]] = {
+        "samples": 200,
+        "kind": "linear",
+        "repeats": 1,
+        "target": ("letter", "rank", "symbol", "previous", "next"),
+    }
     samples: int = field(default=400, metadata={"help": "Number of texts; each split holds out a quarter of them."})
     kind: Literal["linear", "mlp", "both"] = field(
         default="both", metadata={"help": "Kind of probe; with both, the MLP reads only the plaintext letter."}
