@@ -71,7 +71,7 @@ def test_one_page_whose_links_lead_somewhere(world):
     index = world.page / "index.html"
     assert world.result.stdout.splitlines()[-1] == str(index.relative_to(world.place))
     addresses = set(re.findall(r'href="(runs/[^"]+)"', index.read_text()))
-    assert len(addresses) == 7  # the gallery and six reports
+    assert len(addresses) == 8  # the gallery and seven reports, one of them about the run set
     assert all((world.page / address.replace("%2B", "+")).is_file() for address in addresses)
     assert world.found["claims"]["pools"]["outcome"] == "holds"
     assert world.found["claims"]["layers"]["checks"][0]["models"] == ["one"]
@@ -94,7 +94,7 @@ def test_the_same_command_reuses_reports_and_an_analysis_that_fails_stops_no_oth
     before = reports(again.page)
     given = ("--scaling-trainings", "broken", "--generalization-trainings", "pools")
     result = reproduce(*SKIPPED, *given, out="again", code=1)
-    assert result.stderr.count(REUSED) == 5
+    assert result.stderr.count(REUSED) == 6
     assert len(reports(again.page)) == len(before) + 1  # trainings may have changed and are always read
     assert "alice-interp: error: 1 failed: scaling (broken holds no" in result.stderr
     found = document(again.page)
@@ -109,7 +109,7 @@ def test_fresh_runs_everything_again_and_finds_the_same(again):
     assert REUSED not in reproduce(*FEW, "--fresh", out="again").stderr
     tested = ("layers", "worse", "one-error", "sigmas")
     assert settled(document(again.page), *tested) == settled(again.found, *tested)
-    assert len(reports(again.page)) == len(before) + 2
+    assert len(reports(again.page)) == len(before) + 3
 
 
 def test_other_texts_under_the_same_name_are_noticed(again):
@@ -123,8 +123,9 @@ def test_other_texts_to_learn_from_are_noticed_by_the_analysis_whose_solvers_lea
     again.texts.write_text("".join(lines))
     before = reports(again.page)
     assert reproduce(*FEW, out="again").stderr.count(REUSED) == 1
-    (new,) = set(reports(again.page)) - set(before)
-    assert new.startswith("errors-by-length-")
+    new = set(reports(again.page)) - set(before)
+    assert len(new) == 2  # of the models and of the run set
+    assert all(name.startswith("errors-by-length-") for name in new)
 
 
 def test_a_wrong_option_is_one_line_before_any_model_is_loaded(world):
@@ -152,3 +153,18 @@ def test_a_page_of_somebody_else_is_left_alone(world):
     assert "is not empty" in reproduce(out="mine", code=1).stderr
     (world.place / "mine" / "reproduce.json").write_text('{"format": "alice-interp reproduction"}')
     assert "would be lost" in reproduce(out="mine", code=1).stderr
+
+
+def test_variants_are_compared_on_the_run_set_unless_their_training_was_equal(world):
+    claims = world.found["claims"]
+    for key in ("worse", "sigmas"):
+        assert {tuple(check["models"]) for check in claims[key]["checks"]} == {("mini-bijective", "mini-base")}
+    assert claims["layers"]["checks"][0]["models"] == ["one"]
+
+
+def test_without_the_run_set_the_difference_is_named(world, monkeypatch):
+    monkeypatch.setattr("alice.plugins.reproduce.plan.run_set", list)
+    reproduce(*FEW, out="alone")
+    found = document(world.place / "alone")["claims"]["worse"]
+    assert found["outcome"] == "not tested"
+    assert found["absent"].startswith("Not testable: the models differ in training (one: no record of its training;")
