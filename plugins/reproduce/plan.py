@@ -39,7 +39,7 @@ SAMPLES: dict[str, int] = {
 COMPARED = ("errors-by-length", "ngram")
 """Analyses whose claims compare two variants."""
 RUN_SET = Path(__file__).with_name("run_set")
-"""Small models of both variants with the same training."""
+"""Small models of the three variants with the same training."""
 SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."
 BORG = (
     "It needs a transcription and its plaintext, which this package does not contain: give "
