@@ -184,7 +184,8 @@ def _summary(readings: Readings, found: list[_Estimates], verdicts: list[Judgeme
     splits = len(readings.each[0].letters)
     start = (
         f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling: {splits} "
-        f"{'split' if splits == 1 else 'splits'}, {readings.trained_on} training texts each, {len(readings.held_out)} held-out texts in all."
+        f"{'split' if splits == 1 else 'splits'}, {readings.trained_on} training texts each, "
+        f"{len(readings.held_out)} held-out texts in all."
     )
     letters = [
         f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly; "
