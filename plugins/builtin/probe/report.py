@@ -23,7 +23,7 @@ PANELS = 2
 CAVEATS = (
     "Erasing removes everything in a layer that a linear probe could use to tell the classes of a target apart, also "
     "what belongs to something else that correlates with the target. A used target can therefore stand for a "
-    "correlate; an unused one cannot be used linearly at that layer and these positions.",
+    "correlate. Unused means that no use was shown with these texts.",
     "The model may use a target in a way that no linear probe sees, and may recover it from other positions after it "
     "was erased.",
     "A probe sees one position at a time, without the head's pooling over all positions of a symbol: the model knows "
@@ -46,7 +46,7 @@ def report(readings: Readings) -> Result:
     tables = {"probes": _table(readings.model, found)}
     sections = [Section("reading", "What can be read", figures=_keys(read, readings.model), tables=("probes",))]
     if verdicts:
-        tables |= {"verdicts": _verdict_table(readings.model, verdicts, found)}
+        tables |= {"verdicts": _verdict_table(readings.model, verdicts)}
         tables |= {"use": _use_table(readings.model, verdicts)}
         sections.append(Section("use", "What the model uses", figures=_keys(erased, readings.model), tables=("use",)))
     return Result(
@@ -184,7 +184,8 @@ def _summary(readings: Readings, found: list[_Estimates], verdicts: list[Judgeme
     splits = len(readings.each[0].letters)
     start = (
         f"Probes on the residual stream of {readings.model} after every layer, without norm or pooling: {splits} "
-        f"splits, {readings.trained_on} training texts each, {len(readings.held_out)} held-out texts in all."
+        f"{'split' if splits == 1 else 'splits'}, {readings.trained_on} training texts each, "
+        f"{len(readings.held_out)} held-out texts in all."
     )
     letters = [
         f"After the last layer the {one.name} reads {one.accuracy[-1].mean:.1%} of the plaintext letters correctly; "
@@ -257,12 +258,11 @@ def _metrics(readings: Readings, found: list[_Estimates], verdicts: list[Judgeme
     return [*metrics, trained_on, Metric("held-out-texts", len(readings.held_out), label="held-out texts")]
 
 
-def _verdict_table(model: str, verdicts: list[Judgement], found: list[_Estimates]) -> Table:
+def _verdict_table(model: str, verdicts: list[Judgement]) -> Table:
     """Return a row for each target and a column for each layer."""
     layers = sorted({one.layer for one in verdicts})
-    titles = {one.target: one.reading.task.title for one in found}
     rows = [
-        (model, titles[target], *(one.verdict for one in verdicts if one.target == target))
+        (model, target, *(one.verdict for one in verdicts if one.target == target))
         for target in dict.fromkeys(one.target for one in verdicts)
     ]
     caption = (

@@ -113,7 +113,7 @@ def test_the_verdicts_come_first_and_are_the_findings():
     assert {found["letter", layer].verdict for layer in range(3)} == {"absent"}
     assert all(found["symbol", layer].score > 0.8 for layer in range(3))
     rows = {row["target"]: row for row in result.tables["verdicts"].records()}
-    assert rows["cipher symbol"]["layer_2"] == found["symbol", 2].verdict
+    assert rows["symbol"]["layer_2"] == found["symbol", 2].verdict
     mlps = Probe(**QUICK, kind="mlp", target=("vowel",))
     assert mlps.findings(mlps.run(tiny_context(tiny("base"), texts=24))).concepts == ()
 
