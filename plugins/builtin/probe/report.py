@@ -8,7 +8,7 @@ import numpy as np
 
 from alice.plugins.builtin.probe.measure import Reading, Readings
 from alice.plugins.builtin.probe.use import WAYS
-from alice.plugins.builtin.probe.verdict import HARMFUL, LEVEL, READABLE, Judgement, judge, over_splits
+from alice.plugins.builtin.probe.verdict import LEVEL, MOVED, READABLE, Judgement, judge, over_splits
 from alice.probes.layers import TOLERANCE
 from alice.reports import Figure, Metric, Result, Section, Table, model_key
 from alice.reports.figures import layer_curve
@@ -171,11 +171,11 @@ def _use_figures(verdicts: list[Judgement], found: list[_Estimates]) -> dict[str
     for start in range(0, len(targets), PANELS):
         panels = []
         for target in targets[start : start + PANELS]:
-            lost = np.array([one.lost_by_way for one in verdicts if one.target == target])  # (layer, way)
-            layers = np.arange(len(lost))
-            lines = {WAY_NAMES[way]: (layers, column) for way, column in zip(WAYS, lost.T, strict=True)}
-            panels.append(Panel(lines, "layer", "lost log-probability (nats)", titles[target]))
-        caption = "What the model loses of the log-probability of the right letter when a layer's stream is erased."
+            moved = np.array([one.moved_by_way for one in verdicts if one.target == target])  # (layer, way)
+            layers = np.arange(len(moved))
+            lines = {WAY_NAMES[way]: (layers, column) for way, column in zip(WAYS, moved.T, strict=True)}
+            panels.append(Panel(lines, "layer", "probability moved", titles[target]))
+        caption = "How much of the probability of the model's answers moves when something is erased from a layer."
         figures[f"erasure-{1 + start // PANELS}"] = Figure(line_panels(*panels), caption)
     return figures
 
@@ -267,9 +267,10 @@ def _verdict_table(model: str, verdicts: list[Judgement]) -> Table:
     ]
     caption = (
         f"used: present and used; unused: present, unused. A target is present in a layer if a linear probe beats the "
-        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there costs more "
-        f"than {HARMFUL} nats beyond erasing as many random directions. One-sided t-tests over texts, p ≤ {LEVEL} "
-        f"after Bonferroni's correction for {len(verdicts)} layers and targets; the table use has each of them."
+        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there moves "
+        f"{MOVED:.0%} more of the probability of the answers than erasing as many random directions. One-sided t-tests "
+        f"over texts, p ≤ {LEVEL} after Bonferroni's correction for {len(verdicts)} layers and targets; the table use "
+        "has each of them."
     )
     columns = ("model", "target", *(f"layer_{layer}" for layer in layers))
     return Table(columns, rows, caption, {f"layer_{layer}": f"layer {layer}" for layer in layers})
@@ -277,25 +278,19 @@ def _verdict_table(model: str, verdicts: list[Judgement]) -> Table:
 
 def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     columns = (
-        *("model", "target", "layer", "verdict", "readable", "readable_error", "present_p", "lost", "lost_random"),
-        *(
-            "lost_random_variance",
-            "beyond",
-            "beyond_error",
-            "used_p",
-            "ser_rise",
-            "ser_rise_random",
-            "rank",
-            "variance",
-        ),
+        *("model", "target", "layer", "verdict", "readable", "readable_error", "present_p"),
+        *("moved", "moved_random", "moved_random_variance", "beyond", "beyond_error", "used_p"),
+        *("lost", "lost_random", "ser_rise", "ser_rise_random", "rank", "variance"),
     )
     labels = {
         "readable": "accuracy beyond most frequent answer",
         "present_p": "p (present)",
+        "moved": "probability moved, target erased",
+        "moved_random": "probability moved, as many random directions",
+        "moved_random_variance": "probability moved, as much random variance",
+        "beyond": "probability moved beyond random directions",
         "lost": "nats lost, target erased",
-        "lost_random": "nats lost, as many random directions",
-        "lost_random_variance": "nats lost, as much random variance",
-        "beyond": "nats lost beyond random directions",
+        "lost_random": "nats lost, random directions",
         "used_p": "p (used)",
         "ser_rise": "SER rise, target erased",
         "ser_rise_random": "SER rise, random directions",
@@ -304,15 +299,17 @@ def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     }
     rows = [
         (
-            *(model, one.target, one.layer, one.verdict, *one.readable.cells, one.present_p, *one.lost_by_way),
-            *(*one.beyond.cells, one.used_p, *one.errors_by_way[:2], one.rank, one.variance),
+            *(model, one.target, one.layer, one.verdict, *one.readable.cells, one.present_p, *one.moved_by_way),
+            *(*one.beyond.cells, one.used_p, *one.lost_by_way[:2], *one.errors_by_way[:2], one.rank, one.variance),
         )
         for one in verdicts
     ]
     caption = (
         f"Tests of the verdicts. p (present): that the accuracy beyond the most frequent answer exceeds {READABLE}; "
-        f"p (used): that the loss beyond random directions exceeds {HARMFUL} nats. Both are corrected for {len(rows)} "
-        "tests. Losses are of the mean log-probability of the right letter, on texts that the first split holds out."
+        f"p (used): that the probability moved beyond random directions exceeds {MOVED}. Both are corrected for "
+        f"{len(rows)} tests. Moved is the total variation distance between the answers of the whole model and those "
+        "after erasing, nats are of the mean log-probability of the right letter, on texts that the first split holds "
+        "out. Nats and SER can fall when something is erased, if the model is often wrong and sure of it."
     )
     return Table(columns, rows, caption, labels)
 

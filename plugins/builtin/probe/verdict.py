@@ -17,8 +17,8 @@ LEVEL = 0.05
 """Largest corrected p-value that counts."""
 READABLE = 0.01
 """A target is present if a probe's accuracy exceeds that of the most frequent answer by more than this."""
-HARMFUL = 0.01
-"""It is used if erasing it costs more than this beyond as many random directions, in nats per cipher letter."""
+MOVED = 0.01
+"""It is used if erasing it moves more than this of the probability of the answers beyond as many random directions."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Judgement:
     """Accuracy beyond that of the most frequent answer."""
     present_p: float
     """Corrected p-value of the test that it exceeds READABLE."""
-    lost: Estimate
-    """Log-probability of the right letter that the model loses without the target, in nats."""
     beyond: Estimate
-    """What it loses beyond the loss without as many random directions."""
+    """Probability of the answers that erasing it moves, beyond what as many random directions move."""
     used_p: float
-    """Corrected p-value of the test that it exceeds HARMFUL."""
+    """Corrected p-value of the test that it exceeds MOVED."""
+    moved_by_way: tuple[float, ...]
+    """Probability moved in each of WAYS."""
     lost_by_way: tuple[float, ...]
     """Lost log-probability in each of WAYS."""
     errors_by_way: tuple[float, ...]
@@ -62,12 +62,12 @@ def _of_target(readings: Readings, number: int) -> Iterator[Judgement]:
     (reading,) = (one for one in readings.each if (one.kind, one.task.name) == ("linear", name))
     tests = len(use.tasks) * reading.letters.shape[1]
     excess = over_splits(reading.letters - reading.majority[:, None])
-    lost = use.clean[None, None] - use.without[number]  # (layer, way, text, 2)
+    lost = use.clean[None, None] - use.without[number]  # (layer, way, text, 3)
     for layer, readable in enumerate(excess):
-        score, errors = lost[layer, ..., 0], -lost[layer, ..., 1]  # (way, text)
-        erased, control = (score[WAYS.index(way)] for way in ("erased", "same-rank"))
+        score, errors, moved = lost[layer, ..., 0], -lost[layer, ..., 1], -lost[layer, ..., 2]  # (way, text)
+        erased, control = (moved[WAYS.index(way)] for way in ("erased", "same-rank"))
         beyond = over_texts(erased - control)
-        present_p, used_p = (min(1.0, tests * p) for p in (exceeds(readable, READABLE), exceeds(beyond, HARMFUL)))
+        present_p, used_p = (min(1.0, tests * p) for p in (exceeds(readable, READABLE), exceeds(beyond, MOVED)))
         verdict: Verdict = "absent" if present_p > LEVEL else "used" if used_p <= LEVEL else "unused"
         yield Judgement(
             name,
@@ -75,9 +75,9 @@ def _of_target(readings: Readings, number: int) -> Iterator[Judgement]:
             verdict,
             readable,
             present_p,
-            over_texts(erased),
             beyond,
             used_p,
+            tuple(moved.mean(1).tolist()),
             tuple(score.mean(1).tolist()),
             tuple(errors.mean(1).tolist()),
             int(use.rank[number, layer]),
