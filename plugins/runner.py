@@ -51,7 +51,7 @@ def run_analysis(
     """
     from alice.reports.publish import check_place  # it imports plotly
 
-    with _as_one_line(analysis):
+    with as_one_line(analysis):
         _check_writable(check_place(out, standalone=standalone))  # now, not after hours of computing
         return analyse(analysis, ctx, plugin=plugin).save(out, standalone=standalone)
 
@@ -59,7 +59,7 @@ def run_analysis(
 def analyse(analysis: Analysis, ctx: RunContext, *, plugin: Plugin | None = None) -> Report:
     """Run an analysis and return its report without storing it."""
     ctx = _unread(ctx)
-    with _as_one_line(analysis):
+    with as_one_line(analysis):
         json.dumps(provenance.describe(analysis, ctx, plugin))  # fail now if the options cannot be written
         started = perf_counter()
         result = compute(analysis, ctx)
@@ -71,7 +71,7 @@ def compute(analysis: Analysis, ctx: RunContext) -> Result:
     """Run an analysis with torch's generator set from the seed; a bug in it becomes a one-line error."""
     if len(ctx.each) > 1 and checkpoints_of(type(analysis)) != "several":
         raise AliceError(f"{analysis.name} reads one checkpoint, not {len(ctx.each)}; run it for each of them")
-    with _as_one_line(analysis), _guarded_models(analysis, ctx), torch.random.fork_rng(devices=[]):
+    with as_one_line(analysis), _guarded_models(analysis, ctx), torch.random.fork_rng(devices=[]):
         torch.manual_seed(ctx.seed)
         result = analysis.run(ctx)
     if not isinstance(result, Result):
@@ -80,7 +80,7 @@ def compute(analysis: Analysis, ctx: RunContext) -> Result:
 
 
 @contextmanager
-def _as_one_line(analysis: Analysis) -> Iterator[None]:
+def as_one_line(analysis: Analysis) -> Iterator[None]:
     """Report any exception, including SystemExit, as a one-line error; signals still exit."""
     try:
         yield

@@ -11,6 +11,7 @@ from alice.errors import AliceError
 from alice.model import Alice, Variant
 from alice.planted.truth import Decoy, Direction, Planted, Truth, Verdict
 from alice.planted.wiring import CONTEXT, COUNT, FLAG, FREQUENCY, SHARE, WIRINGS, Wiring
+from alice.text import ENGLISH
 
 TRAINED_NAMES: tuple[str, ...] = tuple(WIRINGS)
 """Names of the trained models."""
@@ -43,7 +44,7 @@ def truth_of(wiring: Wiring) -> Truth:
             Decoy("silent", wiring.silent.label),
             Decoy("unread", wiring.unread.label),
             Decoy("backup", wiring.backup.label, stands_in_for=wiring.sharing.label),
-            Decoy("unused", "previous"),
+            Decoy("unused", "symbol"),
         ),
     )
 
@@ -79,12 +80,16 @@ def _kinds(wiring: Wiring) -> dict[str, str]:
 
 
 def _concepts(wiring: Wiring) -> Iterator[tuple[tuple[str, int], Verdict]]:
-    """Yield the verdict on what can be decoded from each layer."""
+    """Yield the verdict on what can be decoded from each layer.
+
+    The symbol stays in the stream after the last head has compared symbols. The character before is not listed:
+    nothing reads the head that writes it, but what the flags are computed from depends on it, too.
+    """
     yield from ((("rank", 0), "absent"), (("previous", 0), "absent"))
     for layer in range(_after(wiring.own_count), _after(wiring.table)):
         yield ("rank", layer), "used"
-    for layer in range(_after(wiring.unread), wiring.n_layers + 1):
-        yield ("previous", layer), "unused"
+    for layer in range(_after(wiring.backup), wiring.n_layers + 1):
+        yield ("symbol", layer), "unused"
 
 
 def _directions(wiring: Wiring) -> Iterator[Direction]:
@@ -103,6 +108,10 @@ def _directions(wiring: Wiring) -> Iterator[Direction]:
             for number in range(len(wiring.program.edges))
         ),
     )
+    symbols = enumerate(ENGLISH.symbols)  # the coordinate of a symbol is its id minus one
+    for number, symbol in symbols:
+        for layer in range(wiring.n_layers + 1):
+            yield Direction(f"symbol {symbol}", layer, basis[number])
     for name, coordinate, part in named:
         for layer in range(_after(part), wiring.n_layers + 1):
             yield Direction(name, layer, basis[coordinate])

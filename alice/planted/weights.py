@@ -26,6 +26,8 @@ PEAK = 256.0
 """Scale of the scores of a sharp pattern: attention elsewhere is zero in single precision."""
 GATE = 256.0
 """Steepness of the gates. An open one lets its input through times GATE / 2, a closed one gives exactly zero."""
+UNVARYING = ("constant", "done")
+"""Coordinates that are the same everywhere, so that no direction of the stream stands for them."""
 NEVER = 1000.0
 """Score that rules out an answer; those of letters are far smaller."""
 
@@ -90,13 +92,13 @@ class Draft:
         return [self.symbol[number] for number in self.others if self.alphabet.symbols[number - 1] != "'"]
 
     def directions(self) -> tuple[Direction, ...]:
-        """Return the direction of every named coordinate, in each layer that has it."""
+        """Return the direction of every named coordinate that varies, in each layer that has it."""
         basis = torch.eye(D_MODEL)
         return tuple(
             Direction(name, layer, basis[coordinate])
             for layer in range(len(self._units) + 1)
             for name, coordinate, first in self._named
-            if first <= layer
+            if first <= layer and name not in UNVARYING
         )
 
     def move(self, block: int, head: int, source: Sequence[int], target: Sequence[int]) -> None:

@@ -16,7 +16,7 @@ from alice.plugins import provenance
 from alice.plugins.analysis import Analysis, can_be_graded, checkpoints_of
 from alice.plugins.context import RunContext, Tracker, silent
 from alice.plugins.context.models import PLANTED
-from alice.plugins.grade.measure import Graded, grade_one
+from alice.plugins.grade.measure import Graded, grade_one, standings
 from alice.plugins.grade.report import report
 from alice.plugins.manager import Plugins
 from alice.reports import Report
@@ -61,6 +61,9 @@ def grade(
     graded: list[Graded] = []
     for analysis, one in tracker(jobs, "Grading"):
         graded += grade_one(analysis, one, open_context, trials)
+    if not standings(graded):
+        names = ", ".join(analysis.name for analysis in chosen)
+        raise AliceError(f"{names} claims nothing that can be compared with a planted model; see docs/grade.md")
     about = {
         "analysis": "grade",
         "options": {

@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 
 from alice.errors import AliceError
-from alice.planted import Planted, Truth
+from alice.planted import Planted
 from alice.plugins.analysis import Analysis, can_be_graded
 from alice.plugins.context import RunContext
 from alice.plugins.findings import Findings
+from alice.plugins.grade.checks import check_findings
 from alice.plugins.grade.scores import MEASURES, random_claims, shuffled_claims
-from alice.plugins.runner import compute
+from alice.plugins.runner import as_one_line, compute
 from alice.reports import Result
+from alice.statistics import Floats
 
-CONTROL_DRAWS = 50
+CONTROL_DRAWS = 500
 """Draws of each control for every result."""
 Scores = Mapping[str, float]
 """Scores by the name of the measure; NaN where nothing can be compared."""
+Draws = Mapping[str, Floats]
+"""Scores of every draw of a control by the name of the measure, (draws,)."""
+CHANCE = 0.05
+"""Largest probability under a control at which a score counts as better."""
 OpenContext = Callable[[Planted, int], RunContext]
 """Opens a planted model with its texts, for a seed."""
 
@@ -37,10 +43,10 @@ class Graded:
     """Seed of the keys and of the analysis."""
     scores: Scores
     """What it scored."""
-    random: Scores
-    """Mean over claims of the same form with random scores."""
-    shuffled: Scores
-    """Mean over its own claims with scores assigned at random."""
+    random: Draws
+    """What claims of the same form with random scores scored."""
+    shuffled: Draws
+    """What its own claims with scores assigned at random scored."""
 
     @property
     def label(self) -> str:
@@ -52,39 +58,36 @@ def grade_one(analysis: Analysis, planted: Planted, open_context: OpenContext, t
     """Run an analysis on a planted model with each of the first seeds, and score each of its methods."""
     for seed in range(trials):
         result = compute(analysis, open_context(planted, seed))
-        for method, found in claims(analysis, result).items():
+        for method, found in claims(analysis, result, planted).items():
             yield _graded(analysis.name, method, planted, seed, found)
 
 
-def claims(analysis: Analysis, result: Result) -> Mapping[str, Findings]:
+def claims(analysis: Analysis, result: Result, planted: Planted) -> Mapping[str, Findings]:
     """Return what a result claims, by method; the name is empty if there is one method only."""
     if not can_be_graded(type(analysis)):
         raise AliceError(f"{analysis.name} has no method findings(result), so nothing can be graded")
-    found: Any = analysis.findings(result)  # type: ignore[attr-defined]  # optional in the protocol
+    with as_one_line(analysis):
+        found: Any = analysis.findings(result)  # type: ignore[attr-defined]  # optional in the protocol
     by_method = found if isinstance(found, Mapping) else {"": found}
     for one in by_method.values():
-        if not isinstance(one, Findings):
-            raise AliceError(
-                f"findings of {analysis.name} returned {type(one).__name__}; "
-                "return alice.plugins.findings.Findings, or a dictionary of them by method"
-            )
+        check_findings(one, planted, of=analysis.name)
     return by_method
 
 
 def _graded(analysis: str, method: str, planted: Planted, seed: int, found: Findings) -> Graded:
     layers, rng = planted.model.config.n_layers, np.random.default_rng(seed)
 
-    def control(draw: Callable[[Findings, int, np.random.Generator], Findings]) -> Scores:
-        drawn = [score(draw(found, layers, rng), planted.truth) for _ in range(CONTROL_DRAWS)]
-        return {measure.name: float(np.mean([one[measure.name] for one in drawn])) for measure in MEASURES}
+    def control(draw: Callable[[Findings, int, np.random.Generator], Findings]) -> Draws:
+        drawn = [score(draw(found, layers, rng), planted) for _ in range(CONTROL_DRAWS)]
+        return {measure.name: np.array([one[measure.name] for one in drawn]) for measure in MEASURES}
 
-    scores = score(found, planted.truth)
+    scores = score(found, planted)
     return Graded(analysis, method, planted.name, seed, scores, control(random_claims), control(shuffled_claims))
 
 
-def score(found: Findings, truth: Truth) -> Scores:
+def score(found: Findings, planted: Planted) -> Scores:
     """Compare findings with the truth by every measure."""
-    return {measure.name: measure.compare(found, truth) for measure in MEASURES}
+    return {measure.name: measure.compare(found, planted) for measure in MEASURES}
 
 
 @dataclass(frozen=True)
@@ -100,14 +103,18 @@ class Standing:
     high: float
     """Highest one."""
     random: float
+    """Mean of the random control."""
     shuffled: float
+    """Mean of the shuffled control."""
+    p: float
+    """Share of the draws of either control that are as good, the larger of both."""
     planted: int
     """Number of planted models that it was graded on."""
 
     @property
     def beats_controls(self) -> bool:
-        """Whether it is better than both controls, for every seed."""
-        return self.low > max(self.random, self.shuffled)
+        """Whether chance explains the score badly."""
+        return self.p <= CHANCE
 
 
 def standings(graded: Sequence[Graded]) -> list[Standing]:
@@ -126,9 +133,12 @@ def _standing(measure: str, label: str, graded: Sequence[Graded]) -> Standing | 
         return None
     seeds = {one.seed for one in rows}
     by_seed = [float(np.mean([one.scores[measure] for one in rows if one.seed == seed])) for seed in seeds]
-    random, shuffled = (
-        float(np.mean([control[measure] for control in drawn]))
-        for drawn in ([one.random for one in rows], [one.shuffled for one in rows])
-    )
-    planted = len({one.planted for one in rows})
-    return Standing(measure, label, float(np.mean(by_seed)), min(by_seed), max(by_seed), random, shuffled, planted)
+    value, planted = float(np.mean(by_seed)), len({one.planted for one in rows})
+    controls = [np.mean([draws[measure] for draws in kind], axis=0) for kind in _controls(rows)]
+    p = max((1 + int((control >= value).sum())) / (1 + len(control)) for control in controls)
+    random, shuffled = (float(control.mean()) for control in controls)
+    return Standing(measure, label, value, min(by_seed), max(by_seed), random, shuffled, p, planted)
+
+
+def _controls(rows: Sequence[Graded]) -> tuple[list[Draws], list[Draws]]:
+    return [one.random for one in rows], [one.shuffled for one in rows]

@@ -50,9 +50,9 @@ def _summary(graded: Sequence[Graded], ranked: Sequence[Standing], ungraded: Seq
     beaten = [one for one in competing if not one.beats_controls]
     if beaten:
         named = "; ".join(f"{one.label} ({LABELS[one.measure]})" for one in beaten)
-        sentences.append(f"Not better than its controls for every seed: {named}.")
+        sentences.append(f"Not better than chance: {named}.")
     elif competing:
-        sentences.append("Every method is better than its controls, for every seed.")
+        sentences.append("Every method is better than chance.")
     if ungraded:
         sentences.append(f"Nothing can be graded, because they have no findings: {', '.join(ungraded)}.")
     return "\n\n".join(sentences)
@@ -64,24 +64,44 @@ def _league_table(ranked: Sequence[Standing]) -> Table:
             one.measure,
             LABELS[one.measure],
             one.label,
-            *(one.value, one.low, one.high, one.random, one.shuffled),
+            *(one.value, one.low, one.high, one.random, one.shuffled, one.p),
             None if one.measure in NOT_COMPETING else one.beats_controls,
             one.planted,
         )
         for one in ranked
     ]
     return Table(
-        ("measure", "what", "method", "value", "low", "high", "random", "shuffled", "beats_controls", "planted_models"),
+        (
+            "measure",
+            "what",
+            "method",
+            "value",
+            "low",
+            "high",
+            "random",
+            "shuffled",
+            "p",
+            "beats_controls",
+            "planted_models",
+        ),
         rows,
         "Mean over planted models and seeds, best method first; low and high are the extremes over seeds. More is "
-        "better. `random` and `shuffled` are claims of the same form that know nothing.",
+        "better. `random` and `shuffled` are means over claims of the same form that know nothing; p is the share of "
+        "them that are as good.",
         labels={"what": "what is compared", "beats_controls": "better than controls"},
     )
 
 
 def _details_table(graded: Sequence[Graded]) -> Table:
-    rows = [
-        (name, one.label, one.planted, one.seed, value, blank_nan(one.random[name]), one.shuffled[name])
+    rows: list[tuple[Any, ...]] = [
+        (
+            name,
+            one.label,
+            one.planted,
+            one.seed,
+            value,
+            *(float(kind[name].mean()) for kind in (one.random, one.shuffled)),
+        )
         for name in LABELS
         for one in graded
         for value in [blank_nan(one.scores[name])]

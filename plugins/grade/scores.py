@@ -4,15 +4,16 @@ Every measure lies between 0 and 1, and more is better. A control makes claims o
 random scores, or with the analysis' own scores shuffled.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 
-from alice.planted import Direction, Truth, Verdict
-from alice.plugins.findings import ConceptFinding, DirectionFinding, Findings
+from alice.causal import Graph, parts_of
+from alice.planted import Planted, Verdict
+from alice.plugins.findings import ConceptFinding, Findings
 from alice.statistics import Floats
 
 SAME_DIRECTION = 0.9
@@ -30,47 +31,57 @@ class Measure:
     """Stable name, such as `edges-auroc`."""
     label: str
     """What a reader sees."""
-    compare: Callable[[Findings, Truth], float]
+    compare: Callable[[Findings, Planted], float]
     """Returns the score, or NaN if there is nothing to compare."""
 
 
-def _edges(compare: Callable[[Any, Any], float]) -> Callable[[Findings, Truth], float]:
-    return lambda found, truth: _ranked(found.edges, truth.edges, compare)
+def _edges(compare: Callable[[Any, Any], float]) -> Callable[[Findings, Planted], float]:
+    return lambda found, planted: _ranked(found.edges, planted.truth.edges, edge_labels(planted), compare)
 
 
-def _nodes(compare: Callable[[Any, Any], float]) -> Callable[[Findings, Truth], float]:
-    return lambda found, truth: _ranked(found.nodes, truth.nodes, compare)
+def _nodes(compare: Callable[[Any, Any], float]) -> Callable[[Findings, Planted], float]:
+    return lambda found, planted: _ranked(found.nodes, planted.truth.nodes, node_labels(planted), compare)
 
 
-def _ranked(scores: Mapping[str, float], true: frozenset[str], compare: Callable[[Any, Any], float]) -> float:
-    """Compare a ranking with the labels that belong on top; a true label without a score comes last."""
+def node_labels(planted: Planted) -> list[str]:
+    """Return the label of every head and feed-forward layer of a model."""
+    return [part.label for part in parts_of(planted.model.config)]
+
+
+def edge_labels(planted: Planted) -> list[str]:
+    """Return the label of every edge of a model."""
+    graph = Graph(planted.model.config)
+    return graph.labels(np.arange(len(graph)))
+
+
+def _ranked(
+    scores: Mapping[str, float], true: frozenset[str], labels: Sequence[str], compare: Callable[[Any, Any], float]
+) -> float:
+    """Compare a ranking of all nodes or edges with those that belong on top; what is not claimed comes last."""
     if not scores:
         return NAN
-    lowest = min(scores.values())
-    labels = [*scores, *sorted(true - scores.keys())]
-    wanted = np.array([label in true for label in labels])
-    values = np.nan_to_num([scores.get(label, lowest) for label in labels], nan=lowest)
-    return float(compare(wanted, values)) if 0 < wanted.sum() < len(wanted) else NAN
+    last = min(scores.values()) - 1
+    return float(compare([label in true for label in labels], [scores.get(label, last) for label in labels]))
 
 
-def kinds_agreement(found: Findings, truth: Truth) -> float:
+def kinds_agreement(found: Findings, planted: Planted) -> float:
     """Return the share of planted heads whose kind is named rightly; `self 2` counts as `self`."""
-    if not found.kinds or not truth.kinds:
+    known = planted.truth.kinds
+    if not found.kinds or not known:
         return NAN
-    right = [found.kinds.get(head, "").startswith(kind) for head, kind in truth.kinds.items()]
-    return float(np.mean(right))
+    return float(np.mean([found.kinds.get(head, "").startswith(kind) for head, kind in known.items()]))
 
 
-def answer_layer(found: Findings, truth: Truth) -> float:
+def answer_layer(found: Findings, planted: Planted) -> float:
     """Return 1 if the layer at which the answer is there is right, otherwise 0."""
     if found.answer_layer is None:
         return NAN
-    return float(abs(found.answer_layer - truth.answer_layer) <= SAME_LAYER)
+    return float(abs(found.answer_layer - planted.truth.answer_layer) <= SAME_LAYER)
 
 
-def verdicts(found: Findings, truth: Truth) -> float:
-    """Return the balanced accuracy of the verdict `used`, over concepts known to be used or unused."""
-    known = _known(found, truth)
+def verdicts(found: Findings, planted: Planted) -> float:
+    """Return the balanced accuracy of the verdict `used`, over concepts known to be used, unused or absent."""
+    known = _known(found, planted)
     said = [(truth_of == "used", one.verdict == "used") for one, truth_of in known if one.verdict is not None]
     wanted = [right for right, _ in said]
     if not 0 < sum(wanted) < len(wanted):
@@ -78,54 +89,53 @@ def verdicts(found: Findings, truth: Truth) -> float:
     return float(balanced_accuracy_score(wanted, [answer for _, answer in said]))
 
 
-def decoys_rejected(found: Findings, truth: Truth) -> float:
+def decoys_rejected(found: Findings, planted: Planted) -> float:
     """Return the share of the unused concepts that are not called used."""
-    said = [one.verdict != "used" for one, known in _known(found, truth) if known == "unused" and one.verdict]
+    said = [one.verdict != "used" for one, known in _known(found, planted) if known == "unused" and one.verdict]
     return float(np.mean(said)) if said else NAN
 
 
-def decoys_decoded(found: Findings, truth: Truth) -> float:
+def decoys_decoded(found: Findings, planted: Planted) -> float:
     """Return the share of the unused concepts that are decoded better than by chance."""
-    read = [one.score > 0 for one, known in _known(found, truth) if known == "unused"]
+    read = [one.score > 0 for one, known in _known(found, planted) if known == "unused"]
     return float(np.mean(read)) if read else NAN
 
 
-def decodability(found: Findings, truth: Truth) -> float:
+def decodability(found: Findings, planted: Planted) -> float:
     """Return how well being decodable tells used from unused concepts, as AUROC."""
-    known = _known(found, truth)
+    known = [(one, truth_of) for one, truth_of in _known(found, planted) if truth_of != "absent"]
     wanted = [truth_of == "used" for _, truth_of in known]
     if not 0 < sum(wanted) < len(wanted):
         return NAN
     return float(roc_auc_score(wanted, [one.score for one, _ in known]))
 
 
-def _known(found: Findings, truth: Truth) -> list[tuple[ConceptFinding, str]]:
-    """Return the findings about concepts that are known to be used or unused, with what is true."""
-    said = ((one, truth.concepts.get((one.concept, one.layer), "")) for one in found.concepts)
-    return [(one, known) for one, known in said if known in ("used", "unused")]
+def _known(found: Findings, planted: Planted) -> list[tuple[ConceptFinding, str]]:
+    """Return the findings about concepts whose role is known, with what is true."""
+    said = ((one, planted.truth.concepts.get((one.concept, one.layer), "")) for one in found.concepts)
+    return [(one, known) for one, known in said if known]
 
 
-def directions_f1(found: Findings, truth: Truth) -> float:
+def directions_f1(found: Findings, planted: Planted) -> float:
     """Return the F1 of the found directions against the planted ones, in the layers that have planted ones."""
-    layers = {one.layer for one in truth.directions}
-    said = [one for one in found.directions if one.layer in layers]
-    if not found.directions or not layers:
+    if not found.directions or not planted.truth.directions:
         return NAN
-    alike = np.array([[_same(one, planted) for planted in truth.directions] for one in said]).reshape(
-        len(said), len(truth.directions)
-    )
-    precision, recall = (alike.any(axis).mean() if alike.size else 0.0 for axis in (1, 0))
-    return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
+    right = claimed = recalled = 0
+    for layer in {one.layer for one in planted.truth.directions}:
+        true = _units([one.vector.double().numpy() for one in planted.truth.directions if one.layer == layer])
+        said = [one.vector for one in found.directions if one.layer == layer]
+        if said:
+            alike = np.abs(_units(said) @ true.T) >= SAME_DIRECTION
+            right, recalled = right + int(alike.any(1).sum()), recalled + int(alike.any(0).sum())
+            claimed += len(said)
+    precision, recall = right / max(1, claimed), recalled / len(planted.truth.directions)
+    return 2 * precision * recall / (precision + recall) if right else 0.0
 
 
-def _same(found: DirectionFinding, planted: Direction) -> bool:
-    if found.layer != planted.layer:
-        return False
-    return bool(abs(_unit(found.vector) @ _unit(planted.vector.double().numpy())) >= SAME_DIRECTION)
-
-
-def _unit(vector: Floats) -> Floats:
-    return vector / max(float(np.linalg.norm(vector)), 1e-12)
+def _units(vectors: Sequence[Floats]) -> Floats:
+    """Return unit vectors as rows, (vector, d_model)."""
+    rows = np.stack(vectors)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
 
 
 MEASURES = (
@@ -142,8 +152,8 @@ MEASURES = (
     Measure("directions-f1", "directions, F1", directions_f1),
 )
 """All measures, in the order of the report."""
-NOT_COMPETING = ("decoys-decoded", "decodability")
-"""Measures that describe a plain probe; nothing is claimed by them, so no control has to be beaten."""
+NOT_COMPETING = ("decoys-rejected", "decoys-decoded", "decodability")
+"""Measures that need not beat a control: who calls nothing used rejects every decoy, and two describe a plain probe."""
 
 
 def random_claims(found: Findings, layers: int, rng: np.random.Generator) -> Findings:

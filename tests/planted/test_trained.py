@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from alice.causal import Graph
 from alice.errors import AliceError
 from alice.planted import train
 from alice.planted.acceptance import REQUIRED, accept
@@ -14,7 +15,6 @@ from alice.planted.wiring import RESERVED, WIRINGS, Weights, initial_model
 from alice.plugins import RunContext
 from alice.plugins.builtin.circuit.contrasts import Contrasts
 from alice.plugins.builtin.circuit.faithfulness import circuit_stream
-from alice.plugins.builtin.circuit.graph import Graph
 from alice.text import ENGLISH
 
 MEGABYTE = 1_000_000

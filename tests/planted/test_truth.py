@@ -5,10 +5,9 @@ import pytest
 import torch
 from contrasts_of import contrast_of
 
-from alice.causal import Part, Replacements, parts_of
+from alice.causal import Graph, Part, Replacements, parts_of
 from alice.planted import change_without_decoys, readers_of
 from alice.plugins.builtin.attention.statistics import STATISTICS, head_statistics, key_weights, uniform_pattern
-from alice.plugins.builtin.circuit.graph import Graph
 from alice.plugins.builtin.circuit.scores import exact
 
 NOTHING = 1e-6

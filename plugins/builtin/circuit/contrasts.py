@@ -5,8 +5,8 @@ from functools import cached_property
 
 from torch import Tensor
 
+from alice.causal import Graph
 from alice.errors import AliceError
-from alice.plugins.builtin.circuit.graph import Graph
 from alice.plugins.builtin.circuit.nodes import Contrast, contrast, output_means
 from alice.plugins.context import RunContext
 from alice.text import Batch, Pair

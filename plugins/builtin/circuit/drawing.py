@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from alice.plugins.builtin.circuit.graph import EMBEDDING, OUTPUT, Graph
+from alice.causal import EMBEDDING, OUTPUT, Graph
 from alice.reports.figures import DERIVED, slider
 from alice.reports.figures.theme import PALETTE, template, with_alpha
 from alice.statistics import Floats, Ints

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alice.plugins.builtin.circuit.graph import HEAD_INPUTS, Chosen, Input
+from alice.causal import HEAD_INPUTS, Chosen, Input
 from alice.plugins.builtin.circuit.nodes import Contrast, HookList, head_outputs, reading_heads
 from alice.statistics import Floats, Ints
 

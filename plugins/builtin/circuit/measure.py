@@ -9,10 +9,9 @@ import torch
 from scipy.stats import rankdata
 from torch import Tensor
 
-from alice.causal import Recovered, recovered, symbol_errors
+from alice.causal import Chosen, Graph, Recovered, recovered, symbol_errors
 from alice.plugins.builtin.circuit.contrasts import Contrasts
 from alice.plugins.builtin.circuit.faithfulness import areas, circuit_stream, sizes
-from alice.plugins.builtin.circuit.graph import Chosen, Graph
 from alice.plugins.builtin.circuit.nodes import Contrast
 from alice.plugins.builtin.circuit.scores import eap, eap_ig_activations, eap_ig_inputs, exact
 from alice.plugins.context import RunContext

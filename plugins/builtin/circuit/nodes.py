@@ -12,9 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alice.causal import answer_scores, mean_activations, right_symbols
+from alice.causal import HEAD_INPUTS, Graph, Input, answer_scores, mean_activations, right_symbols
 from alice.model import Alice
-from alice.plugins.builtin.circuit.graph import HEAD_INPUTS, Graph, Input
 from alice.text import Batch, Pair
 
 HookList = list[tuple[str, Callable[..., Any]]]

@@ -4,11 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from alice.causal import Recovered
+from alice.causal import Graph, Recovered
 from alice.model import ModelConfig
 from alice.plugins.builtin.circuit.drawing import agreement_scatter, graph_figure
 from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
-from alice.plugins.builtin.circuit.graph import Graph
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
 from alice.plugins.findings import Findings, array_of
 from alice.reports import Figure, Metric, Result, Section, Table, model_key

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alice.plugins.builtin.circuit.graph import HEAD_INPUTS, Input, Reader
+from alice.causal import HEAD_INPUTS, Input, Reader
 from alice.plugins.builtin.circuit.nodes import Contrast, HookList, reading_heads, reading_mlps
 
 STACKED = 4096

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny import tiny
 
+from alice.causal import Graph
 from alice.checkpoint import bundled, read_config
-from alice.plugins.builtin.circuit.graph import Graph
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from alice.causal import Part, parts_of
+from alice.causal.parts import Part, parts_of
 from alice.model import ModelConfig
 from alice.statistics import Ints
 
