@@ -91,7 +91,7 @@ def tiny_context(*models: Alice, texts: int, one_length: bool = False) -> RunCon
     return RunContext.open(*models, data=data, split="all", samples=texts)
 
 
-def check(cls: type, variants: tuple[str, ...], options: dict[str, Any], *, grade: bool) -> None:
+def check(cls: type, variants: tuple[str, ...], options: dict[str, Any], *, grade: bool = False) -> None:
     """Check an analysis against every rule, with a temporary activation store; also grade it if asked."""
     check_class(cls)
     analysis = cls(**options)

@@ -6,7 +6,7 @@ import torch
 
 from alice.causal import Graph
 from alice.errors import AliceError
-from alice.planted import train
+from alice.planted import build, train
 from alice.planted.acceptance import REQUIRED, accept
 from alice.planted.interchange import drawn, scores, variables
 from alice.planted.programs import PROGRAMS, answers_of, is_letter, present, values_of
@@ -165,7 +165,12 @@ def test_the_character_before_can_be_read_from_the_reserved_coordinates(trained,
 
 def test_a_model_that_does_not_exist_is_an_error_that_names_the_others():
     with pytest.raises(AliceError, match="chain, doubles, sides"):
-        load_trained("pairs")
+        build("pairs")
+
+
+def test_the_permutation_head_is_refused():
+    with pytest.raises(AliceError, match="the planted model chain has the linear head only"):
+        build("chain", "bijective")
 
 
 def test_too_few_texts_for_a_batch_are_an_error():

@@ -13,7 +13,7 @@ import torch
 
 from alice.plugins import RunContext
 from alice.plugins.analysis import is_for_all
-from alice.plugins.conformance import tiny_model, tiny_texts
+from alice.plugins.conformance import TRAINING_TEXTS, tiny_model, tiny_texts
 from alice.plugins.manager import build
 from alice.plugins.runner import run_analysis
 
@@ -26,6 +26,8 @@ QUICK: dict[str, dict[str, Any]] = {
     "relabelling": {"relabellings": 2},
     "ablation": {"pairs": 0, "permutations": 10},
     "patching": {"map_samples": 2},
+    "lens": {"training_texts": 8, "directions": 3, "causal_samples": 2},
+    "features": {"training": 24, "fitting": 8, "seeds": 1, "shown": 2, "expansion": 2},
 }
 """Options that save time and are independent of the number of texts."""
 SECONDS_BETWEEN_LOOKS = 0.05
@@ -35,7 +37,8 @@ def read_all(place: Path, count: int) -> None:
     """Run every analysis over `count` texts and log how many texts each has read."""
     torch.set_num_threads(1)
     os.environ["ALICE_INTERP_CACHE"] = str(place / "cache")
-    ctx = RunContext.open(tiny_model("base"), data=tiny_texts(count), split="all")
+    data = [*tiny_texts(count), *tiny_texts(TRAINING_TEXTS, seed=1)]
+    ctx = RunContext.open(tiny_model("base"), data=data, split="all", samples=count)
     for name, cls in build().analyses.items():
         if is_for_all(cls) and name not in LEFT_OUT:
             limit = {"samples": count} if "samples" in {field.name for field in fields(cls)} else {}

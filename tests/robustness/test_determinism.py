@@ -30,6 +30,8 @@ OPTIONS = {
     "borg": ["--file", "{place}/cipher.txt", "--relabellings", "3"],
     "ablation": ["--samples", "4", "--pairs", "2", "--permutations", "50"],
     "patching": ["--samples", "4", "--map-samples", "2"],
+    "lens": ["--samples", "8", "--training-texts", "8", "--directions", "3", "--causal-samples", "2"],
+    "features": ["--samples", "8", "--training", "8", "--fitting", "4", "--seeds", "1", "--expansion", "2"],
     "generalization": ["--trainings", "{place}/trainings"],
     "scaling": ["--trainings", "{place}/trainings"],
 }
