@@ -120,7 +120,7 @@ def test_the_command_prints_the_league_and_where_the_page_is(tmp_path):
 def test_a_bug_in_findings_is_one_sentence():
     class Broken(Informed):
         def findings(self, result):
-            return result.tables["missing"]
+            return {}["missing"]
 
     with pytest.raises(AliceError, match=r"the analysis informed failed \(KeyError: 'missing'\)"):
         graded(Broken(), trials=1)
