@@ -10,6 +10,7 @@ from alice.cli import options as shared
 from alice.cli.options import AtLeast, dataclass_options, given
 from alice.cli.progress import track
 from alice.cli.run import AnalysisGroup
+from alice.fields import field_kinds, flags_of
 from alice.front_door import build_analysis
 from alice.plugins.analysis import ALL, Analysis, can_be_graded, grading_of, is_for_all, summary_of
 from alice.plugins.manager import Plugin, Plugins
@@ -41,8 +42,17 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
         _grade([build_analysis(cls, {**grading_of(cls), **given(options)})], plugins, about)
 
     can = "" if can_be_graded(cls) else " (cannot be graded)"
-    text = f"Grade {cls.name} on planted models: {summary_of(cls)}"
+    text = f"Grade {cls.name} on planted models: {summary_of(cls)}{_smaller(cls)}"
     return click.command(str(cls.name), help=text, short_help=f"{summary_of(cls)}{can}")(call)
+
+
+def _smaller(cls: type[Analysis]) -> str:
+    """Say which options differ from the defaults of the analysis."""
+    kinds, options = field_kinds(cls), list[str]()
+    for name, value in grading_of(cls).items():
+        (flag, *_), values = flags_of(name, kinds[name]), value if isinstance(value, tuple) else (value,)
+        options += [f"{flag} {one}" for one in values]
+    return f"\n\nUnless given: {' '.join(options)}." if options else ""
 
 
 def _all_command(plugins: Plugins) -> click.Command:

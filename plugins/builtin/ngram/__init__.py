@@ -36,7 +36,7 @@ class Ngram:
         default="all",
         metadata={"help": "Count all characters, or only positions where the plaintext has a letter."},
     )
-    epochs: int = field(default=4, metadata={"help": "Passes over the activations when training probes."})
+    epochs: int = field(default=4, metadata={"help": "Passes over the activations when training MLPs."})
     hidden: int = field(default=128, metadata={"help": "Width of the MLP's hidden layer."})
     null_draws: int = field(default=5, metadata={"help": "Draws of each null model of the same accuracy."})
     lens: Path | None = lens_field()

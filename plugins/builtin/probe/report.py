@@ -20,6 +20,8 @@ VERDICT_NAMES = {"used": "present and used", "unused": "present, unused", "absen
 WAY_NAMES = dict(zip(WAYS, ("target erased", "as many random directions", "as much random variance"), strict=True))
 PANELS = 2
 """Number of targets side by side."""
+LONGER_GAIN = 0.02
+"""Largest gain of a longer run, in nats, at which a probe counts as converged."""
 CAVEATS = (
     "Erasing removes everything in a layer that a linear probe could use to tell the classes of a target apart, also "
     "what belongs to something else that correlates with the target. A used target can therefore stand for a "
@@ -74,7 +76,8 @@ class _Estimates:
         self.selectivity = over_splits(reading.letters - reading.control)
         self.majority = float(np.nanmean(reading.majority))
         self.bits = [_over_draws(column) for column in reading.bits.T]
-        self.converged = None if np.isnan(reading.gap).any() else reading.gap <= TOLERANCE
+        near = (reading.gap <= TOLERANCE) & (reading.longer <= LONGER_GAIN)
+        self.converged = None if np.isnan(reading.gap).any() else near
 
     @property
     def best(self) -> int:
@@ -230,7 +233,8 @@ def _convergence(found: list[_Estimates]) -> str:
     if not longer:
         return "Whether the MLPs have converged is not tested."
     return (
-        f"All linear probes converged; on a subsample, a longer run lowers the loss by at most {max(longer):.3f} nats."
+        f"All linear probes converged: by their own estimate they are within {TOLERANCE} nats of the optimum, and a "
+        f"longer run on a subsample lowers the loss by at most {max(longer):.3f} nats ({LONGER_GAIN} is the limit)."
     )
 
 
