@@ -17,7 +17,7 @@ from alice.model import Alice, run_batch
 from alice.plugins.builtin.lens.distributions import divergence, log_tables, occurrences
 from alice.plugins.builtin.lens.training import Trained
 from alice.plugins.context import RunContext
-from alice.statistics import Floats, ratio
+from alice.statistics import BOOTSTRAP_DRAWS, Floats, ratio
 from alice.text import Batch
 
 CHECKED = ("plain", "tuned")
@@ -26,8 +26,6 @@ ROUNDS = 6
 """Steps in the search for a direction."""
 CONTROLS = 4
 """Random directions of each layer."""
-DRAWS = 2000
-"""Draws for an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +47,8 @@ class Causes:
         Texts are weighted and directions are drawn again at random. NaN if all effects of a layer are equal.
         """
         texts, _, directions = self.lens.shape
-        weights = np.concatenate([np.full((1, texts), 1 / texts), rng.dirichlet(np.ones(texts), size=DRAWS)])
-        drawn = rng.integers(directions, size=(DRAWS, directions))
+        weights = np.concatenate([np.full((1, texts), 1 / texts), rng.dirichlet(np.ones(texts), size=BOOTSTRAP_DRAWS)])
+        drawn = rng.integers(directions, size=(BOOTSTRAP_DRAWS, directions))
         places = np.concatenate([np.arange(directions)[None], drawn])[:, None]  # (1 + draw, 1, direction)
         ranks = []
         for effects in (self.lens, self.model):
