@@ -164,7 +164,8 @@ def _basis(
         covariance = sum(_covariance(batch, streams, means) for batch, streams in found)
     free = torch.eye(means.shape[1]).to(means).repeat(len(means), 1, 1)  # projects on what is left
     for _ in ctx.progress(range(count), f"Causal basis of the {lens} lens"):
-        direction = torch.linalg.eigh(free @ covariance @ free).eigenvectors[..., -1]
+        # In double precision: in single, the solver may fail where many eigenvalues are 0.
+        direction = torch.linalg.eigh((free @ covariance @ free).double()).eigenvectors[..., -1].to(means)
         best, most = direction, torch.full((len(means),), -1.0).to(means)
         for _ in range(ROUNDS):
             effect, gradient = _effect(readings, direction)

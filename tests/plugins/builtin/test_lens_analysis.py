@@ -133,11 +133,12 @@ def test_a_translator_that_is_worse_than_the_identity_is_replaced_by_it_and_the_
 
 def test_where_a_planted_model_has_its_answer_the_tuned_lens_stays_the_plain_exit():
     ctx = RunContext.open("planted:frequency", data=tiny_texts(40), split="all", samples=4)
-    lens = train(ctx.training(24), epochs=1)
-    kl = measure(ctx, lens).divergence.mean(0)
-    assert lens.replaced == [1, 2]
+    result = QUICK.run(ctx)
+    kl = result.array("kl", model="planted:frequency").mean(0)
+    assert [row["replaced"] for row in result.tables["training"].records()] == [False, True, True]
     assert (kl[TUNED, 1:] == 0).all()
     assert kl[TUNED, 0] < kl[PLAIN, 0]
+    assert result.metric("answer-layer").value == 1
 
 
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
