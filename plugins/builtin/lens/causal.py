@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alice.model import Alice, run_batch
 from alice.plugins.builtin.lens.distributions import divergence, log_tables, occurrences
-from alice.plugins.builtin.lens.training import Trained
+from alice.plugins.builtin.lens.training import Trained, Translators
 from alice.plugins.context import RunContext
 from alice.statistics import BOOTSTRAP_DRAWS, Floats, ratio
 from alice.text import Batch
@@ -91,16 +91,13 @@ def measure_causes(ctx: RunContext, trained: Trained, *, texts: int, directions:
     }
 
 
-Translators = tuple[Tensor, Tensor]
-"""Matrices, (layer, d_model, d_model), and vectors, (layer, d_model), with the last layer."""
-
-
 def _identity(trained: Trained) -> Translators:
     unit = torch.eye(trained.means.shape[1]).to(trained.means)
     return unit.expand(len(trained.means), -1, -1), torch.zeros_like(trained.means)
 
 
 def _with_last(trained: Trained) -> Translators:
+    """Return the tuned lens with the identity for the last layer."""
     matrices, vectors = _identity(trained)
     return torch.cat([trained.matrices, matrices[-1:]]), torch.cat([trained.vectors, vectors[-1:]])
 

@@ -35,7 +35,7 @@ ASIDE = 10
 """One in so many training texts is kept aside to check the translators; at least one."""
 
 Translators = tuple[Tensor, Tensor]
-"""Matrices, (layer, d_model, d_model), and vectors, (layer, d_model), without the last layer."""
+"""Matrices, (layer, d_model, d_model), and vectors, (layer, d_model)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Trained:
     losses: Floats
     """KL of the texts of each step before the step, in bits, (step, layer)."""
     texts: int
-    """Number of training texts."""
+    """Number of training texts, without those kept aside."""
     checked: Floats
     """KL of the plain exit and of the trained translators on the texts kept aside, in bits, (2, layer)."""
     texts_aside: int
@@ -170,7 +170,7 @@ def _batches(ctx: RunContext, names: list[str], epochs: int) -> Iterator[tuple[B
 
 
 def _steps(
-    model: Alice, optimizer: Muon, weights: Translators, scaling: Scaling, batch: Batch, streams: Tensor
+    model: Alice, optimizer: Muon, weights: tuple[Tensor, Tensor], scaling: Scaling, batch: Batch, streams: Tensor
 ) -> list[Tensor]:
     """Train on the texts of a batch in several steps; return the KL of each step, (layer,)."""
     ids = batch.cipher_ids
