@@ -39,7 +39,7 @@ class Lens:
 
     def __post_init__(self) -> None:
         check_samples(self.samples)
-        check_minimum(self, training_texts=1, epochs=1, directions=3, causal_samples=2)
+        check_minimum(self, training_texts=2, epochs=1, directions=3, causal_samples=2)
 
     def run(self, ctx: "RunContext") -> "Result":
         """Train the translators of all layers together, measure three lenses, and compare their causes."""

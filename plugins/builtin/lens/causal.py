@@ -15,9 +15,9 @@ from torch import Tensor
 
 from alice.model import Alice, run_batch
 from alice.plugins.builtin.lens.distributions import divergence, log_tables, occurrences
-from alice.plugins.builtin.lens.training import Trained
+from alice.plugins.builtin.lens.training import Trained, Translators
 from alice.plugins.context import RunContext
-from alice.statistics import Floats, ratio
+from alice.statistics import BOOTSTRAP_DRAWS, Floats, ratio
 from alice.text import Batch
 
 CHECKED = ("plain", "tuned")
@@ -26,8 +26,6 @@ ROUNDS = 6
 """Steps in the search for a direction."""
 CONTROLS = 4
 """Random directions of each layer."""
-DRAWS = 2000
-"""Draws for an interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +47,8 @@ class Causes:
         Texts are weighted and directions are drawn again at random. NaN if all effects of a layer are equal.
         """
         texts, _, directions = self.lens.shape
-        weights = np.concatenate([np.full((1, texts), 1 / texts), rng.dirichlet(np.ones(texts), size=DRAWS)])
-        drawn = rng.integers(directions, size=(DRAWS, directions))
+        weights = np.concatenate([np.full((1, texts), 1 / texts), rng.dirichlet(np.ones(texts), size=BOOTSTRAP_DRAWS)])
+        drawn = rng.integers(directions, size=(BOOTSTRAP_DRAWS, directions))
         places = np.concatenate([np.arange(directions)[None], drawn])[:, None]  # (1 + draw, 1, direction)
         ranks = []
         for effects in (self.lens, self.model):
@@ -93,16 +91,13 @@ def measure_causes(ctx: RunContext, trained: Trained, *, texts: int, directions:
     }
 
 
-Translators = tuple[Tensor, Tensor]
-"""Matrices, (layer, d_model, d_model), and vectors, (layer, d_model), with the last layer."""
-
-
 def _identity(trained: Trained) -> Translators:
     unit = torch.eye(trained.means.shape[1]).to(trained.means)
     return unit.expand(len(trained.means), -1, -1), torch.zeros_like(trained.means)
 
 
 def _with_last(trained: Trained) -> Translators:
+    """Return the tuned lens with the identity for the last layer."""
     matrices, vectors = _identity(trained)
     return torch.cat([trained.matrices, matrices[-1:]]), torch.cat([trained.vectors, vectors[-1:]])
 
@@ -166,7 +161,8 @@ def _basis(
         covariance = sum(_covariance(batch, streams, means) for batch, streams in found)
     free = torch.eye(means.shape[1]).to(means).repeat(len(means), 1, 1)  # projects on what is left
     for _ in ctx.progress(range(count), f"Causal basis of the {lens} lens"):
-        direction = torch.linalg.eigh(free @ covariance @ free).eigenvectors[..., -1]
+        # In double precision: in single, the solver may fail where many eigenvalues are 0.
+        direction = torch.linalg.eigh((free @ covariance @ free).double()).eigenvectors[..., -1].to(means)
         best, most = direction, torch.full((len(means),), -1.0).to(means)
         for _ in range(ROUNDS):
             effect, gradient = _effect(readings, direction)

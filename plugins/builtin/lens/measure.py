@@ -11,12 +11,10 @@ from alice.plugins.builtin.lens.distributions import divergence, log_tables, occ
 from alice.plugins.builtin.lens.training import Trained
 from alice.plugins.builtin.traces import check_identity
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import BOOTSTRAP_DRAWS, Floats
 from alice.text import Batch
 
 LENSES = ("plain", "mean-shift", "tuned")
-DRAWS = 500
-"""Weightings of the texts for the interval of the bias."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +100,13 @@ class _Marginals:
         self.layers = tables.shape[1]
         every = torch.cat([final[None], tables.flatten(0, 1)]).exp()
         texts = torch.einsum("bs,kbsp->bkp", counts, every).double().cpu().numpy()  # (batch, 1 + lens * layer, symbol)
-        weights = np.concatenate([np.ones((1, len(texts))), rng.exponential(size=(DRAWS, len(texts)))])
+        weights = np.concatenate([np.ones((1, len(texts))), rng.exponential(size=(BOOTSTRAP_DRAWS, len(texts)))])
         self.sums = self.sums + np.tensordot(weights, texts, 1)
 
     def bias(self) -> tuple[Floats, Floats]:
         """Return the bias and its draws, (lens, layer) and (draw, lens, layer)."""
         marginals = self.sums / np.sum(self.sums, axis=-1, keepdims=True)
         logs = np.log2(np.maximum(marginals, 1e-300))  # padding has probability 0
-        found = (marginals[:, :1] * (logs[:, :1] - logs[:, 1:])).sum(-1).reshape(1 + DRAWS, -1, self.layers)
+        found = (marginals[:, :1] * (logs[:, :1] - logs[:, 1:])).sum(-1).reshape(1 + BOOTSTRAP_DRAWS, -1, self.layers)
         found = np.maximum(found, 0.0)  # rounding
         return found[0], found[1:]

@@ -92,7 +92,8 @@ SECTIONS = (
         "training",
         "Training of the translators",
         "Each step's loss is that of texts before the step. Converged means that the second half of the training "
-        f"lowered the KL on held-out texts by no more than {100 * CONVERGED:.0f} %.",
+        f"lowered the KL on held-out texts by no more than {100 * CONVERGED:.0f} %. Replaced: on training texts kept "
+        "aside the translator was worse than the plain exit, so the tuned lens is the plain exit at this layer.",
         figures=("training",),
         tables=("training",),
     ),
@@ -138,13 +139,15 @@ def _summary(
     ranks = " and ".join(f"{np.nanmean(spearman[lens][0, :-1]):.2f} for the {lens} lens" for lens in CHECKED)
     late = [str(layer) for layer, fall in enumerate(falls) if fall > CONVERGED]
     ended = f"had not converged at layer {', '.join(late)}" if late else "had converged at every layer"
+    layers = ", ".join(map(str, trained.replaced))
+    replaced = f" At layer {layers} it did not improve on the plain exit, which replaces the tuned lens there."
     return (
         f"Three lenses read every layer of {measured.model} on {len(measured.errors):,} texts. Below the last layer "
         f"the KL from the final distribution is {plain:.2f} bits per character for the plain exit and {tuned:.2f} for "
         f"the tuned lens. At least {100 * (1 - TOLERANCE):.0f} % of the answers are the final ones from layer "
         f"{first['tuned']} on for the tuned lens, and from layer {first['plain']} on for the plain exit. The rank "
         f"correlation of what directions do to the lens and to the model is on average {ranks}. The training on "
-        f"{trained.texts:,} texts {ended}."
+        f"{trained.texts:,} texts {ended}.{replaced if layers else ''}"
     )
 
 
@@ -169,6 +172,7 @@ def _metrics(
     return [
         *metrics,
         Metric("converged", bool((falls <= CONVERGED).all()), model=model, label="training has converged"),
+        Metric("replaced", len(trained.replaced), model=model, label="layers whose translator was replaced"),
         Metric("texts", len(measured.errors)),
         Metric("training-texts", trained.texts),
         Metric("training-steps", len(trained.losses)),
@@ -241,20 +245,36 @@ def _layer_table(model: str, cells: Mapping[str, Floats]) -> Table:
 def _training_table(trained: Trained, cells: Mapping[str, Floats], falls: Floats, model: str) -> Table:
     last = trained.losses[-max(1, len(trained.losses) // 10) :].mean(0)
     held_out = cells["kl"][0, LENSES.index("tuned")]
+    plain, tuned = trained.checked
     rows = [
-        (model, layer, float(last[layer]), float(held_out[layer]), float(100 * fall), bool(fall <= CONVERGED))
+        (
+            model,
+            layer,
+            float(last[layer]),
+            float(held_out[layer]),
+            float(100 * fall),
+            bool(fall <= CONVERGED),
+            float(plain[layer]),
+            float(tuned[layer]),
+            layer in trained.replaced,
+        )
         for layer, fall in enumerate(falls)
     ]
     labels = {
         "train_kl": "KL in training, bits",
         "held_out_kl": "KL on held-out texts, bits",
         "fall": "fallen in the second half, %",
+        "aside_plain_kl": "plain exit aside, bits",
+        "aside_kl": "translator aside, bits",
     }
     caption = (
-        "Training KL is the mean over the last tenth of the steps, held-out KL that of the finished translators on the "
-        f"texts of the report. Fallen: held-out KL after {100 * SNAPSHOT:.0f} % of the training compared with the end."
+        "Training KL is the mean over the last tenth of the steps, held-out KL that of the finished lens on the texts "
+        f"of the report. Fallen: held-out KL after {100 * SNAPSHOT:.0f} % of the training compared with the end. "
+        f"Aside: KL on the {trained.texts_aside:,} training texts that were kept aside, before a translator that is "
+        "worse than the plain exit is replaced by it."
     )
-    return Table(("model", "layer", "train_kl", "held_out_kl", "fall", "converged"), rows, caption, labels)
+    columns = ("train_kl", "held_out_kl", "fall", "converged", "aside_plain_kl", "aside_kl", "replaced")
+    return Table(("model", "layer", *columns), rows, caption, labels)
 
 
 def _causal_table(model: str, causes: Mapping[str, Causes], spearman: Mapping[str, Floats]) -> Table:

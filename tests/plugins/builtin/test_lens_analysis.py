@@ -10,12 +10,12 @@ from alice.errors import AliceError
 from alice.model import AffineLens
 from alice.plugins import Report, RunContext
 from alice.plugins.builtin.early_exit import EarlyExit
-from alice.plugins.builtin.lens import Lens
+from alice.plugins.builtin.lens import Lens, training
 from alice.plugins.builtin.lens.causal import Causes, measure_causes, removed
 from alice.plugins.builtin.lens.distributions import divergence, log_tables, occurrences
 from alice.plugins.builtin.lens.measure import LENSES, measure
 from alice.plugins.builtin.lens.report import answer_layer
-from alice.plugins.builtin.lens.training import train
+from alice.plugins.builtin.lens.training import Scaling, train
 from alice.plugins.builtin.traces import EXITS
 from alice.plugins.conformance import TRAINED, tiny_context, tiny_model, tiny_texts, trained_model, trained_texts
 
@@ -60,7 +60,7 @@ def test_the_plain_lens_is_the_early_exit(measured, trained):
 def test_the_mean_shift_moves_the_mean_of_every_layer_to_that_of_the_last(trained):
     ctx, found = trained
     count, total = 0, 0.0
-    for batch, cache in ctx.training(80).activations(*EXITS):
+    for batch, cache in ctx.training(80).sample(found.texts).activations(*EXITS):
         total = total + torch.stack([cache[name][batch.mask].sum(0) for name in found.names])
         count += int(batch.mask.sum())
     assert torch.allclose(found.means, total / count, atol=1e-4)
@@ -80,6 +80,65 @@ def test_a_planted_rotation_of_the_stream_is_undone():
     assert found.agreement[:, PLAIN, 0].mean() < 0.3
     assert found.agreement[:, TUNED, 0].mean() > 0.99
     assert found.divergence[:, TUNED, 0].mean() < 0.1 * found.divergence[:, PLAIN, 0].mean()
+
+
+def test_a_large_constant_coordinate_of_the_stream_does_not_hinder_the_training():
+    """The embedding is permuted beside a constant of 32,768, and the only block permutes it back."""
+    model = reader(n_layers=1)
+    order = torch.cat([torch.randperm(63, generator=torch.Generator().manual_seed(0)), torch.tensor([63])])
+    with torch.no_grad():
+        model.embed.weight[:, 63] = 2.0**15
+        model.embed.weight.copy_(model.embed.weight[:, order])
+        model.ln_final.w.fill_(2.0**15)  # the norm divides by an eighth of the constant
+    block = model.blocks[0]
+    block.forward = lambda stream, mask: block.hook_resid_post(stream[..., order.argsort()])
+    ctx = tiny_context(model, texts=6)
+    lens = train(ctx.training(48), epochs=15)
+    found = measure(ctx, lens)
+    assert lens.replaced == []
+    assert found.agreement[:, PLAIN, 0].mean() < 0.3
+    assert found.agreement[:, TUNED, 0].mean() > 0.99
+    assert found.divergence[:, TUNED, 0].mean() < 0.1 * found.divergence[:, PLAIN, 0].mean()
+
+
+def test_the_scaling_is_the_mean_and_the_size_around_it():
+    ctx = tiny_context(tiny_model(), texts=6)
+    with torch.no_grad():
+        ctx.model.embed.weight[:, 0] = 2.0**15
+    names = ctx.model.match_hooks(*EXITS)
+    parts = [torch.stack([cache[name][batch.mask] for name in names]) for batch, cache in ctx.activations(*names)]
+    streams = torch.cat(parts, 1).double()
+    found = Scaling.of(ctx, names)
+    assert torch.allclose(found.means, streams.mean(1))
+    assert torch.allclose(found.sizes, streams.var(1, correction=0).mean(1).sqrt(), rtol=1e-9)
+
+
+def test_translators_start_as_the_identity_exactly(monkeypatch):
+    monkeypatch.setattr(training, "LEARNING_RATE", 0.0)
+    found = train(tiny_context(tiny_model(), texts=4).training(8), epochs=1)
+    assert torch.equal(found.matrices, torch.eye(found.matrices.shape[-1]).expand_as(found.matrices))
+    assert (found.vectors == 0).all()
+
+
+def test_a_translator_that_is_worse_than_the_identity_is_replaced_by_it_and_the_report_says_so(monkeypatch):
+    monkeypatch.setattr(training, "LEARNING_RATE", 10.0)
+    result = QUICK.run(tiny_context(tiny_model(), texts=6))
+    rows = result.tables["training"].records()
+    assert all(row["replaced"] and row["aside_kl"] > row["aside_plain_kl"] for row in rows)
+    assert result.metric("replaced").value == len(rows)
+    assert "At layer 0, 1 it did not improve on the plain exit" in result.summary
+    kl = result.array("kl", model="base")
+    assert np.allclose(kl[:, TUNED], kl[:, PLAIN], atol=1e-6)
+
+
+def test_where_a_planted_model_has_its_answer_the_tuned_lens_stays_the_plain_exit():
+    ctx = RunContext.open("planted:frequency", data=tiny_texts(40), split="all", samples=4)
+    result = QUICK.run(ctx)
+    kl = result.array("kl", model="planted:frequency").mean(0)
+    assert [row["replaced"] for row in result.tables["training"].records()] == [False, True, True]
+    assert (kl[TUNED, 1:] == 0).all()
+    assert kl[TUNED, 0] < kl[PLAIN, 0]
+    assert result.metric("answer-layer").value == 1
 
 
 @pytest.mark.parametrize("variant", ["base", "bijective", "dynamic"])
@@ -199,7 +258,7 @@ def test_the_answer_layer_is_the_first_that_agrees_within_the_tolerance():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"samples": 0}, "samples=0"), ({"directions": 2}, "directions=2"), ({"training_texts": 0}, "training_texts=0")],
+    [({"samples": 0}, "samples=0"), ({"directions": 2}, "directions=2"), ({"training_texts": 1}, "training_texts=1")],
 )
 def test_options_that_make_no_sense_are_one_sentence(options, words):
     with pytest.raises(AliceError, match=words):
