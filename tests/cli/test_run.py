@@ -226,7 +226,7 @@ def test_all_goes_on_after_a_failure_and_names_all_failures_at_the_end(all_run):
     result, _ = all_run
     last = result.stderr.splitlines()[-1]
     assert last.startswith("alice-interp: error: 4 of ")
-    assert "analyses failed: fails (the analysis fails failed (ZeroDivisionError: division by zero)" in last
+    assert "; fails (the analysis fails failed (ZeroDivisionError: division by zero)" in last
     assert "moody (moody refuses its options: 2)" in last
     assert last.endswith("the other reports are in runs")
 
