@@ -6,12 +6,14 @@ random scores, or with the analysis' own scores shuffled.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 
 from alice.causal import Graph, parts_of
+from alice.model import ModelConfig
 from alice.planted import Planted, Verdict
 from alice.plugins.findings import ConceptFinding, Findings
 from alice.statistics import Floats
@@ -45,12 +47,22 @@ def _nodes(compare: Callable[[Any, Any], float]) -> Callable[[Findings, Planted]
 
 def node_labels(planted: Planted) -> list[str]:
     """Return the label of every head and feed-forward layer of a model."""
-    return [part.label for part in parts_of(planted.model.config)]
+    return _nodes_of(planted.model.config)
 
 
 def edge_labels(planted: Planted) -> list[str]:
     """Return the label of every edge of a model."""
-    graph = Graph(planted.model.config)
+    return _edges_of(planted.model.config)
+
+
+@cache  # the controls ask for them a thousand times
+def _nodes_of(config: ModelConfig) -> list[str]:
+    return [part.label for part in parts_of(config)]
+
+
+@cache
+def _edges_of(config: ModelConfig) -> list[str]:
+    graph = Graph(config)
     return graph.labels(np.arange(len(graph)))
 
 
