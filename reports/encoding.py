@@ -195,6 +195,9 @@ def read_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         ) from error
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:  # numpy lacks some types
         raise BrokenArraysError(f"{path} is not an artefact: {str(error)[:160]}") from error
+    for name, tensor in tensors.items():
+        if tensor.dtype.kind not in _TENSOR_KINDS:  # such as bfloat16, which numpy reads if another package adds it
+            raise BrokenArraysError(f"{path} is not an artefact: {name!r:.60} has the type {tensor.dtype}")
     return tensors, provenance if isinstance(provenance, dict) else {}
 
 

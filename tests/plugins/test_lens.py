@@ -114,3 +114,10 @@ def test_tensors_are_loaded_by_name(ctx, tmp_path):
         assert torch.equal(found[f"{EARLY}.A"], 3 * torch.eye(16))
     with pytest.raises(AliceError, match="has no artefact 'translator'; did you mean 'translators'"):
         alice.load_artefact(folder, "translator")
+
+
+def test_bfloat16_is_one_sentence_also_if_another_package_teaches_numpy_to_read_it(tmp_path):
+    pytest.importorskip("ml_dtypes")
+    save_file({"x": torch.ones(2, dtype=torch.bfloat16)}, tmp_path / "lens.safetensors")
+    with pytest.raises(AliceError, match="is not an artefact"):
+        alice.load_artefact(tmp_path / "lens.safetensors")
