@@ -123,6 +123,9 @@ def _fault_of_names(cls: Any) -> str | None:
     needs, known = getattr(cls, "needs", ()), {field.name for field in fields(cls)}
     if not isinstance(needs, tuple) or not known.issuperset(needs):
         return f'has needs={needs!r}, which is not a tuple of names of its fields; write needs = ("field",)'
+    grading = getattr(cls, "grading", {})
+    if not isinstance(grading, Mapping) or not known.issuperset(grading):
+        return f'has grading={grading!r:.60}, which does not map names of its fields; write grading = {{"field": 1}}'
     run = getattr(cls, "run", None)
     if not callable(run):
         return "has no method run; add run(self, ctx) that returns a Result"

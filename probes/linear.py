@@ -194,7 +194,7 @@ def fit_linear(
     tolerance: float,
     start: LinearFit | None = None,
 ) -> LinearFit:
-    """Train probes until each is within `tolerance` of its optimum by its own estimate, or for so many passes."""
+    """Train probes until each estimates to be within `tolerance` of its optimum, for at most `passes` passes."""
     conditioner = Conditioner.measure(x for x, _ in each(pairs))
     problem = SoftmaxRegression(pairs, classes, conditioner, penalty)
     if start is None:

@@ -50,7 +50,8 @@ def grade(
     opened: list[RunContext] = []
 
     def open_context(one: Planted, seed: int) -> RunContext:
-        ctx = RunContext.open(one.model, data=data, seed=seed, corpora=plugins.corpora, solvers=plugins.solvers)
+        model = build(one.name).model  # a fresh one each time, whatever an analysis did to the last
+        ctx = RunContext.open(model, data=data, seed=seed, corpora=plugins.corpora, solvers=plugins.solvers)
         if ctx.named_model is not None:
             ctx.named_model.name = f"{PLANTED}{one.name}"
         opened.append(ctx)
@@ -59,8 +60,14 @@ def grade(
     started = perf_counter()
     jobs = [(analysis, one) for analysis in chosen for one in models]
     graded: list[Graded] = []
+    failed: list[AliceError] = []
     for analysis, one in tracker(jobs, "Grading"):
-        graded += grade_one(analysis, one, open_context, trials)
+        try:
+            graded += grade_one(analysis, one, open_context, trials)
+        except AliceError as error:  # the others go on
+            failed.append(error)
+    if failed and len(failed) == len(jobs):
+        raise failed[0]
     if not standings(graded):
         names = ", ".join(analysis.name for analysis in chosen)
         raise AliceError(f"{names} claims nothing that can be compared with a planted model; see docs/grade.md")
@@ -74,7 +81,7 @@ def grade(
         **_described(chosen[0], opened),
         **provenance.describe_place(perf_counter() - started),
     }
-    return Report(report(graded, ungraded), about)
+    return Report(report(graded, ungraded, [str(error) for error in failed]), about)
 
 
 def _chosen(analyses: Sequence[Analysis]) -> tuple[list[Analysis], list[str]]:

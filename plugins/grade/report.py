@@ -19,14 +19,14 @@ CAVEATS = (
 LABELS = {measure.name: measure.label for measure in MEASURES}
 
 
-def report(graded: Sequence[Graded], ungraded: Sequence[str]) -> Result:
-    """Return the league table; `ungraded` are analyses without findings."""
+def report(graded: Sequence[Graded], ungraded: Sequence[str], failures: Sequence[str] = ()) -> Result:
+    """Return the league table; `ungraded` are analyses without findings, `failures` say what went wrong."""
     ranked = standings(graded)
     figure, league, details = _league_figure(ranked), _league_table(ranked), _details_table(graded)
     return Result(
         title="Grade",
         summary=_summary(graded, ranked, ungraded),
-        caveats=CAVEATS,
+        caveats=(*CAVEATS, *(f"Left out, because it failed: {failure}." for failure in failures)),
         metrics=[
             Metric(one.measure, one.value, interval=(one.low, one.high), model=one.label, label=LABELS[one.measure])
             for one in ranked

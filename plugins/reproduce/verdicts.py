@@ -125,7 +125,7 @@ def _spread(draws: Floats, texts: int) -> float:
     """Return the standard error over `texts` texts from Bayesian weightings of them, (draw,); NaN for few texts."""
     if len(draws) < 2 or texts < FEWEST:
         return math.nan
-    return float(np.nan_to_num(spread_of_draws(draws[:, None], texts)[0]))  # 0 if so many texts are all alike
+    return float(np.nan_to_num(spread_of_draws(draws[:, None], texts)[0]))  # 0 if all texts are alike
 
 
 def _exact(cases: int, texts: int) -> tuple[float, float]:

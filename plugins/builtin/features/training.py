@@ -28,7 +28,7 @@ LEARNING_RATE, WARM_UP, DECAY = 5e-3, 0.05, 0.3
 SILENT = 10_000
 """Characters after which a feature that was not active counts as dead during training."""
 REVIVED, REVIVAL_SHARE, REVIVAL_WEIGHT = 32, 8, 1 / 32
-"""Dead features per character that explain the rest; one in so many characters is used for it; weight of this loss."""
+"""Dead features per character that explain the rest, in one of eight characters, and the weight of this loss."""
 SMALLEST = np.float32(1e-12)
 """An activation below this is 0."""
 MEMORY = 0.99

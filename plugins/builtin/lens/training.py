@@ -32,7 +32,7 @@ STEPS_PER_BATCH = 4
 SNAPSHOT = 0.5
 """Share of the training after which the translators are kept, to see what the rest still gained."""
 ASIDE = 10
-"""One in so many training texts is kept aside to check the translators; at least one."""
+"""Share of the training texts kept aside to check the translators is 1 over this; at least one text."""
 
 Translators = tuple[Tensor, Tensor]
 """Matrices, (layer, d_model, d_model), and vectors, (layer, d_model)."""
@@ -179,7 +179,7 @@ def _steps(
         wanted = log_tables(model, streams[-1:], ids)[0]
     losses = []
     steps = min(STEPS_PER_BATCH, len(ids))
-    for first in range(steps):  # every so many texts, so that each step has short and long ones
+    for first in range(steps):  # texts at equal distances, so that each step has short and long ones
         rows = slice(first, None, steps)
         matrices, vectors = weights
         stream = streams[:-1, rows]

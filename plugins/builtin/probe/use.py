@@ -16,7 +16,7 @@ from alice.statistics import Floats
 from alice.text import Alphabet, Batch
 
 WAYS = ("erased", "same-rank", "same-variance")
-"""The concept; as many random directions; so many that they have the same share of the variance."""
+"""Erase the concept; as many random directions; random directions with the same share of the variance."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from alice import planted
 from alice.cli import main
 from alice.errors import AliceError
+from alice.plugins.analysis import check_class
 from alice.plugins.findings import Findings
 from alice.plugins.grade import grade
 from alice.plugins.grade.measure import Graded, standings
@@ -133,3 +134,24 @@ def test_claiming_nothing_is_one_sentence():
 
     with pytest.raises(AliceError, match="informed claims nothing that can be compared with a planted model"):
         graded(Empty(), trials=1)
+
+
+def test_an_analysis_that_fails_does_not_lose_the_others():
+    class Failing(Informed):
+        name = "failing"
+
+        def run(self, ctx):
+            ctx.model.embed.weight.data.zero_()  # the next analysis must not see this
+            raise ValueError("broken")
+
+    found = graded(Failing(), Informed(), trials=1)
+    assert found.metric("nodes-auroc").value == 1.0
+    assert any("the analysis failing failed (ValueError: broken)" in caveat for caveat in found.result.caveats)
+    with pytest.raises(AliceError, match="the analysis failing failed"):
+        graded(Failing(), trials=1)
+
+
+@pytest.mark.parametrize("grading", [3, {"nothing": 1}])
+def test_options_for_grading_must_be_fields(grading):
+    with pytest.raises(AliceError, match="has grading="):
+        check_class(dataclass(frozen=True)(type("Odd", (Informed,), {"__doc__": "Odd.", "grading": grading})))

@@ -18,7 +18,7 @@ def drawn(texts=(0, 1), numbers=(0, 1), draw=0):
 
 
 def answer(plain, owner, mistakes):
-    """Return an answer with so many wrong letters in each text."""
+    """Return an answer with a given number of wrong letters in each text."""
     found = plain.copy()
     for text, count in enumerate(mistakes):
         letters = np.flatnonzero((owner == text) & np.isin(plain, ENGLISH.letter_ids))
