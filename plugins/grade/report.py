@@ -28,7 +28,7 @@ def report(graded: Sequence[Graded], ungraded: Sequence[str], failures: Sequence
         summary=_summary(graded, ranked, ungraded),
         caveats=(*CAVEATS, *(f"Left out, because it failed: {failure}." for failure in failures)),
         metrics=[
-            Metric(one.measure, one.value, interval=(one.low, one.high), model=one.label, label=LABELS[one.measure])
+            Metric(one.measure, one.value, interval=_extremes(one), model=one.label, label=LABELS[one.measure])
             for one in ranked
         ],
         figures={"league": figure},
@@ -38,6 +38,11 @@ def report(graded: Sequence[Graded], ungraded: Sequence[str], failures: Sequence
             Section("details", "Every planted model", tables=["details"]),
         ],
     )
+
+
+def _extremes(one: Standing) -> tuple[float, float] | None:
+    """Return the extremes over seeds, if they differ."""
+    return (one.low, one.high) if one.low < one.high else None
 
 
 def _summary(graded: Sequence[Graded], ranked: Sequence[Standing], ungraded: Sequence[str]) -> str:
