@@ -74,7 +74,7 @@ def _truth(draft: Draft) -> Truth:
             "L2H1": "word boundaries",
         },
         concepts=_concepts(),
-        directions=draft.directions(),
+        directions=draft.directions("own frequency"),
         decoys=(
             Decoy("silent", "L0H2"),
             Decoy("unread", "L0H1"),

@@ -136,7 +136,7 @@ def _truth(draft: Draft) -> Truth:
             "L1H1": "same symbol",
         },
         concepts=_concepts(),
-        directions=draft.directions(),
+        directions=draft.directions(*FEATURES),
         decoys=(
             Decoy("silent", "L0H2"),
             Decoy("unread", "L0H3"),

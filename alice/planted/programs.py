@@ -59,9 +59,9 @@ PROGRAMS: Mapping[str, Program] = {
         Program(
             "doubles",
             "guesses a letter from its frequency and from whether it is ever doubled",
-            ("doubled",),
-            (1e-3,),
-            ("WP", "HL", "TE"),
+            ("single",),
+            (1.0,),
+            ("PW", "LH", "ET"),
         ),
         Program(
             "sides",
@@ -107,14 +107,19 @@ def frequency_of(ids: Tensor) -> Tensor:
 
 def flag_of(name: str, ids: Tensor, frequency: Tensor) -> Tensor:
     """Return a flag at each position, (batch, pos); the first and last character count as their own neighbours."""
-    before = torch.cat([ids[:, :1], ids[:, :-1]], 1)
-    if name == "doubled":
+    beside = neighbour_of(name, ids)
+    if name == "single":
         first = torch.arange(ids.shape[1], device=ids.device) == 0
-        return (before == ids) & ~first
-    after = torch.cat([ids[:, 1:], ids[:, -1:]], 1)
-    after = torch.where(after == PAD, ids, after)
-    beside = after if name.startswith("before") else before
+        return (beside != ids) | first
     return is_letter(beside) & (frequency.gather(1, beside) >= (2 if name.endswith("frequent") else 1))
+
+
+def neighbour_of(name: str, ids: Tensor) -> Tensor:
+    """Return the character that a flag looks at, (batch, pos): the next one for `before-...`, else the previous one."""
+    if not name.startswith("before"):
+        return torch.cat([ids[:, :1], ids[:, :-1]], 1)
+    after = torch.cat([ids[:, 1:], ids[:, -1:]], 1)
+    return torch.where(after == PAD, ids, after)
 
 
 def context_of(program: Program, ids: Tensor, flags: Mapping[str, Tensor]) -> Tensor:

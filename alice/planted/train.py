@@ -2,16 +2,15 @@
 
 The loss is the cross-entropy of the program's answers: for texts as they are (behaviour), and for texts into which
 variables of other texts are carried (interchange) while nodes outside of the circuit are resampled (strictness).
-Sometimes the head that has a backup is removed, and the answers must stay. A first stage trains the table of answers
-and the unembedding alone, which takes seconds; the second trains them together with the nodes that have no task. The
-rest of the circuit is set by hand, in `alice.planted.wiring`.
+Sometimes the head that has a backup is removed, and the answers must stay. A first stage trains the nodes of the
+circuit one after another to compute the program's variables, in `alice.planted.fitting`; the second trains all of them
+together with this loss, and the nodes that have no task. What is set by hand is in `alice.planted.start`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 import torch
@@ -23,9 +22,12 @@ from alice.errors import AliceError
 from alice.files import atomic_write
 from alice.model import Alice
 from alice.planted.acceptance import Acceptance, accept
+from alice.planted.fitting import Schedule, fit_node, fit_table, inputs_of, optimizer_of
 from alice.planted.interchange import drawn, scores, variables
-from alice.planted.programs import is_letter, present, values_of
-from alice.planted.wiring import CONTEXT, FREQUENCY, WIRINGS, Wiring, apply_masks, initial_model, masks, trainable
+from alice.planted.masks import trainable
+from alice.planted.programs import present
+from alice.planted.start import initial_model
+from alice.planted.wiring import WIRINGS, Wiring
 from alice.text import ENGLISH, QUOTES, Batches, BatchLimit, EncodedTexts, is_test, open_corpus
 
 SHORTEST, LONGEST = 100, 200
@@ -39,13 +41,14 @@ class Settings:
 
     steps: int = 60
     """Steps of the second stage."""
-    lr: float = 2e-4
+    lr: float = 5e-5
     """Peak learning rate of the second stage."""
-    table_steps: int = 600
-    table_lr: float = 5e-3
-    table_batches: int = 12
-    """Batches whose streams the first stage trains on."""
-    table_batch: int = 512
+    fit_steps: int = 5000
+    """Steps of the first stage for each node of the circuit."""
+    fit_lr: float = 2e-2
+    fit_batches: int = 60
+    """Batches of texts whose streams the first stage trains on."""
+    fit_batch: int = 512
     carried: float = 0.3
     """Probability that a variable of a base comes from its source."""
     resampled: float = 0.4
@@ -74,64 +77,34 @@ def cipher_batches(count: int, *, test: bool, seed: int, size: int = BATCH, mixe
             raise AliceError(f"{len(texts)} texts do not fill a batch of {size}; take more, or smaller batches")
 
 
-@dataclass(frozen=True, eq=False)
-class Streams:
-    """Streams that enter the table, with the variables of their symbols."""
-
-    rows: Tensor
-    """(row, d_model)."""
-    symbols: Tensor
-    """(row,), likewise the two below."""
-    frequency: Tensor
-    context: Tensor
-
-
-@torch.no_grad()
-def streams_of(model: Alice, wiring: Wiring, batches: Iterator[Tensor]) -> Streams:
-    """Return the stream that enters the table at one place of each symbol of each text."""
-    name, found = f"blocks.{wiring.table.block}.hook_resid_mid", []
-    for ids in batches:
-        _, cache = model.run_with_cache(ids, names_filter=name, stop_at_layer=wiring.table.block + 1)
-        values, here = values_of(wiring.program, ids), present(ids)
-        place = F.one_hot(ids, ENGLISH.size).argmax(1)
-        rows = cache[name].gather(1, place.unsqueeze(-1).expand(-1, -1, model.config.d_model))
-        symbols = torch.arange(ENGLISH.size).expand_as(here)
-        found.append([tensor[here] for tensor in (rows, symbols, values.frequency, values.context)])
-    return Streams(*(torch.cat(column) for column in zip(*found, strict=True)))
-
-
-def fit_table(model: Alice, wiring: Wiring, streams: Streams, settings: Settings) -> None:
-    """Train the table and the unembedding on streams between which the two variables are exchanged."""
-    block: Any = model.blocks[wiring.table.block]
-    weights = [*block.mlp.parameters(), *model.head.parameters()]
-    optimizer, schedule = _optimizer(weights, settings.table_lr, settings.table_steps)
-    allowed, letters = masks(model, wiring), is_letter(streams.symbols).nonzero()[:, 0]
-    for _ in range(settings.table_steps):
-        base = torch.randint(len(streams.rows), (settings.table_batch,))
-        first, second = letters[torch.randint(len(letters), (2, settings.table_batch))]
-        mixed = streams.rows[base]
-        mixed[:, FREQUENCY] = streams.rows[first][:, FREQUENCY]
-        mixed[:, CONTEXT] = streams.rows[second][:, CONTEXT]
-        answers = wiring.program.table[streams.frequency[first], streams.context[second]]
-        wanted = torch.where(is_letter(streams.symbols[base]), answers, streams.symbols[base])
-        logits = model.head.unembed(model.ln_final(mixed + block.mlp(block.ln2(mixed))))
-        optimizer.zero_grad()
-        F.cross_entropy(logits, wanted).backward()
-        optimizer.step()
-        schedule.step()
-        apply_masks(model, allowed)
-
-
 def train(wiring: Wiring, settings: Settings) -> Alice:
     """Train a model from its initial weights."""
     torch.manual_seed(settings.seed)
     model = initial_model(wiring, settings.seed)
     batches = cipher_batches(TRAINING_TEXTS, test=False, seed=settings.seed)
-    fit_table(model, wiring, streams_of(model, wiring, islice(batches, settings.table_batches)), settings)
+    fit(model, wiring, batches, settings)
+    intervene(model, wiring, islice(batches, settings.steps), settings)
+    return model.eval()
+
+
+def fit(model: Alice, wiring: Wiring, batches: Iterator[Tensor], settings: Settings) -> None:
+    """Train the nodes of the circuit one after another, and the unembedding with the last."""
+    schedule = Schedule(settings.fit_steps, settings.fit_lr, settings.fit_batch)
+    for part in wiring.circuit:
+        inputs = inputs_of(model, wiring, part, islice(batches, settings.fit_batches))
+        if part == wiring.table:
+            loss = fit_table(model, wiring, inputs, schedule)
+        else:
+            loss = fit_node(model, wiring, part, inputs, schedule)
+        click.echo(f"{part.label} · loss {loss:.6f}")
+
+
+def intervene(model: Alice, wiring: Wiring, batches: Iterator[Tensor], settings: Settings) -> None:
+    """Train all that is not set by hand with strict interchange interventions."""
     model.train()
-    optimizer, schedule = _optimizer(list(model.parameters()), settings.lr, settings.steps)
+    optimizer, schedule = optimizer_of(list(model.parameters()), settings.lr, settings.steps)
     changeable, carried = trainable(model, wiring), dict.fromkeys(variables(wiring), settings.carried)
-    for step, ids in enumerate(islice(batches, settings.steps)):
+    for step, ids in enumerate(batches):
         intervention = drawn(wiring, ids, carried, resample=settings.resampled, remove=settings.removed)
         table, wanted, here = scores(model, wiring, intervention), intervention.expected(), present(ids)
         loss = F.cross_entropy(table[here], wanted[here])
@@ -146,14 +119,6 @@ def train(wiring: Wiring, settings: Settings) -> Alice:
         if step % 10 == 0:
             right = float((table.argmax(-1) == wanted)[here].float().mean())
             click.echo(f"step {step:>4} · loss {loss.item():.4f} · {right:.2%} right")
-    return model.eval()
-
-
-def _optimizer(
-    weights: list[torch.nn.Parameter], lr: float, steps: int
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    optimizer = torch.optim.AdamW(weights, lr=lr, betas=(0.9, 0.98), weight_decay=0.0)
-    return optimizer, torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=max(steps, 2), pct_start=0.1)
 
 
 def card(wiring: Wiring, found: Acceptance) -> str:
@@ -172,12 +137,13 @@ def card(wiring: Wiring, found: Acceptance) -> str:
 @click.argument("name", type=click.Choice(list(WIRINGS)))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for the model.")
 @click.option("--steps", default=Settings.steps, show_default=True, help="Steps of the second stage.")
+@click.option("--seed", default=Settings.seed, show_default=True, help="Seed of the initial weights and of the texts.")
 @click.option("--test-only", is_flag=True, help="Test the model in the folder instead of training one.")
-def main(name: str, out: Path, steps: int, test_only: bool) -> None:
+def main(name: str, out: Path, steps: int, seed: int, test_only: bool) -> None:
     """Train a planted model, round it to half precision, test it on held-out texts and write it with its card."""
     wiring = WIRINGS[name]
     if not test_only:
-        train(wiring, Settings(steps=steps)).save_pretrained(out, dtype=torch.float16)
+        train(wiring, Settings(steps=steps, seed=seed)).save_pretrained(out, dtype=torch.float16)
     found = accept(Alice.from_pretrained(out, device="cpu"), wiring, cipher_batches(TEST_TEXTS, test=True, seed=1))
     with atomic_write(out / CARD) as file:
         file.write(card(wiring, found))

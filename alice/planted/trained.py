@@ -10,8 +10,8 @@ from alice.causal import Part
 from alice.errors import AliceError
 from alice.model import Alice, Variant
 from alice.planted.truth import Decoy, Direction, Planted, Truth, Verdict
-from alice.planted.wiring import CONTEXT, COUNT, FLAG, FREQUENCY, SHARE, WIRINGS, Wiring
-from alice.text import ENGLISH
+from alice.planted.wiring import CONTEXT, COUNT, FLAG, FREQUENCY, RATIO, RESERVED, SHARE, WIRINGS, Wiring
+from alice.text import ENGLISH, LETTERS
 
 TRAINED_NAMES: tuple[str, ...] = tuple(WIRINGS)
 """Names of the trained models."""
@@ -58,9 +58,9 @@ def _edges(wiring: Wiring) -> Iterator[str]:
     """
     counting, own_count, comparing = wiring.counting.label, wiring.own_count.label, wiring.comparing.label
     sharing, binning, table = wiring.sharing.label, wiring.binning.label, wiring.table.label
-    yield from (f"embedding → {counting} v", f"embedding → {own_count}", f"{counting} → {own_count}")
+    yield from (f"embedding → {counting} q", f"embedding → {counting} k", f"{counting} → {own_count}")
     for name, part in wiring.noticing.items():
-        if name == "doubled":
+        if name == "single":
             yield from (f"embedding → {part.label} q", f"embedding → {part.label} k", f"{part.label} → {sharing} v")
         else:
             yield from (f"{own_count} → {part.label} v", f"{part.label} → {comparing}", f"{comparing} → {sharing} v")
@@ -72,9 +72,9 @@ def _edges(wiring: Wiring) -> Iterator[str]:
 def _kinds(wiring: Wiring) -> dict[str, str]:
     """Return the kind of attention of each head that was set; the other heads have none that is known."""
     looking = dict.fromkeys([*wiring.noticing.values(), wiring.silent, wiring.unread], "neighbours")
-    # Both look at a space as long as there is nothing to see: no doubled letter, or a head that still works.
-    resting = dict.fromkeys([part for name, part in wiring.noticing.items() if name == "doubled"], "word boundaries")
-    found = {wiring.counting: "broad", **looking, **resting}
+    # All look at spaces most of the time: to compare counts, or as long as there is no doubled letter or failed head.
+    resting = dict.fromkeys([part for name, part in wiring.noticing.items() if name == "single"], "word boundaries")
+    found = {wiring.counting: "word boundaries", **looking, **resting}
     found |= {wiring.sharing: "same symbol", wiring.backup: "word boundaries"}
     return {part.label: kind for part, kind in found.items()}
 
@@ -93,28 +93,46 @@ def _concepts(wiring: Wiring) -> Iterator[tuple[tuple[str, int], Verdict]]:
 
 
 def _directions(wiring: Wiring) -> Iterator[Direction]:
-    """Yield the direction of each coordinate that stands for a variable, in each layer that has it."""
+    """Yield the direction of each coordinate that stands for a variable, in each layer that has it.
+
+    A variable is used up to the node that reads it last. Whether training made another node read it is not known.
+    Nothing reads the reserved coordinates, in which a decoy writes the character before.
+    """
     basis = torch.eye(wiring.config.d_model)
-    flags = wiring.comparing if len(wiring.noticing) > 1 or "doubled" not in wiring.noticing else Part(0)
+    flags = wiring.comparing if len(wiring.noticing) > 1 or "single" not in wiring.noticing else Part(0)
     named = (
-        ("common", COUNT.start, wiring.own_count),
-        ("frequent", COUNT.start + 1, wiring.own_count),
-        ("flag", FLAG.start, flags),
-        ("share of flags", SHARE.start, wiring.sharing),
-        ("at least common", FREQUENCY.start, wiring.comparing),
-        ("at least frequent", FREQUENCY.start + 1, wiring.comparing),
+        ("ratio", RATIO.start, wiring.counting, wiring.own_count),
+        ("common", COUNT.start, wiring.own_count, wiring.comparing),
+        ("frequent", COUNT.start + 1, wiring.own_count, wiring.comparing),
+        ("flag", FLAG.start, flags, wiring.sharing),
+        ("share of flags", SHARE.start, wiring.sharing, wiring.binning),
+        ("at least common", FREQUENCY.start, wiring.comparing, wiring.table),
+        ("at least frequent", FREQUENCY.start + 1, wiring.comparing, wiring.table),
         *(
-            (f"context at least {number + 1}", CONTEXT.start + number, wiring.binning)
+            (f"context at least {number + 1}", CONTEXT.start + number, wiring.binning, wiring.table)
             for number in range(len(wiring.program.edges))
         ),
     )
-    symbols = enumerate(ENGLISH.symbols)  # the coordinate of a symbol is its id minus one
-    for number, symbol in symbols:
+    for number, symbol in enumerate(ENGLISH.symbols):  # the coordinate of a symbol is its id minus one
         for layer in range(wiring.n_layers + 1):
-            yield Direction(f"symbol {symbol}", layer, basis[number])
-    for name, coordinate, part in named:
+            yield Direction(f"symbol {symbol}", layer, basis[number], _symbol_used(wiring, symbol, layer))
+    for name, coordinate, part, reader in named:
         for layer in range(_after(part), wiring.n_layers + 1):
-            yield Direction(name, layer, basis[coordinate])
+            yield Direction(name, layer, basis[coordinate], True if layer < _after(reader) else None)
+    for number, vector in enumerate(basis[RESERVED], start=1):
+        for layer in range(_after(wiring.unread), wiring.n_layers + 1):
+            yield Direction(f"code of the character before {number}", layer, vector, used=False)
+
+
+def _symbol_used(wiring: Wiring, symbol: str, layer: int) -> bool | None:
+    """Return whether the answer depends on a symbol's coordinate in a layer.
+
+    The unembedding reads the coordinates of symbols that are not letters. Those of letters are free once no head
+    compares symbols any more.
+    """
+    if symbol not in LETTERS or layer < _after(wiring.sharing):
+        return True
+    return False if layer >= _after(wiring.backup) else None
 
 
 def _after(part: Part) -> int:

@@ -39,6 +39,8 @@ class Direction:
     """The stream it belongs to: 0 is the embedding, n the output of block n - 1."""
     vector: Tensor
     """Unit vector, (d_model,)."""
+    used: bool | None = None
+    """Whether the answer depends on the stream along it from this layer on; None if that is not known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,8 @@ GATE = 256.0
 """Steepness of the gates. An open one lets its input through times GATE / 2, a closed one gives exactly zero."""
 UNVARYING = ("constant", "done")
 """Coordinates that are the same everywhere, so that no direction of the stream stands for them."""
+ANSWER = "answer "
+"""What the names of the coordinates of `answer_others` start with."""
 NEVER = 1000.0
 """Score that rules out an answer; those of letters are far smaller."""
 
@@ -91,11 +93,14 @@ class Draft:
         """Return the coordinates of the symbols that end words: all that are neither letters nor apostrophes."""
         return [self.symbol[number] for number in self.others if self.alphabet.symbols[number - 1] != "'"]
 
-    def directions(self) -> tuple[Direction, ...]:
-        """Return the direction of every named coordinate that varies, in each layer that has it."""
+    def directions(self, *used: str) -> tuple[Direction, ...]:
+        """Return the direction of every named coordinate that varies, in each layer that has it.
+
+        The answer depends on all of the embedding, then on the coordinates named here and on those of `answer_others`.
+        """
         basis = torch.eye(D_MODEL)
         return tuple(
-            Direction(name, layer, basis[coordinate])
+            Direction(name, layer, basis[coordinate], used=layer == 0 or name in used or name.startswith(ANSWER))
             for layer in range(len(self._units) + 1)
             for name, coordinate, first in self._named
             if first <= layer and name not in UNVARYING
@@ -157,7 +162,7 @@ class Draft:
 
     def answer_others(self, block: int) -> None:
         """Let a feed-forward layer and the head answer space and punctuation by themselves."""
-        names = [f"answer {self.alphabet.symbols[number - 1]}".replace("  ", " space") for number in self.others]
+        names = [f"{ANSWER}{self.alphabet.symbols[number - 1]}".replace("  ", " space") for number in self.others]
         unembed = self.model.head.unembed
         for number, target in zip(self.others, self.field(*names, layer=block + 1), strict=True):
             self.unit(block, gate={self.symbol[number]: 1.0}, up={self.constant: 1.0}, target=target)

@@ -9,9 +9,11 @@ from alice.errors import AliceError
 from alice.planted import build, train
 from alice.planted.acceptance import REQUIRED, accept
 from alice.planted.interchange import drawn, scores, variables
+from alice.planted.masks import masks
 from alice.planted.programs import PROGRAMS, answers_of, is_letter, present, values_of
+from alice.planted.start import Weights, initial_model
 from alice.planted.trained import TRAINED_NAMES, folder_of, load_trained
-from alice.planted.wiring import RESERVED, WIRINGS, Weights, initial_model
+from alice.planted.wiring import RESERVED, WIRINGS
 from alice.plugins import RunContext
 from alice.plugins.builtin.circuit.contrasts import Contrasts
 from alice.plugins.builtin.circuit.faithfulness import circuit_stream
@@ -56,8 +58,8 @@ def test_frequency_compares_a_count_with_the_number_of_spaces():
 
 
 def test_context_is_what_the_programs_say_it_is():
-    assert value("doubles", "ALL OF IT", "L")[1] == 1
-    assert value("doubles", "AL LOF IT", "L")[1] == 0
+    assert value("doubles", "ALL OF IT", "L")[1] == 0
+    assert value("doubles", "AL LOF IT", "L")[1] == 1
     text = "XA XA BA C D E F G H I J K L M N"  # A is common, X and B are not
     assert value("chain", text, "A") == (1, 0)
     assert value("chain", text.replace("X", "A"), "A")[1] == 1
@@ -84,7 +86,8 @@ def test_the_files_are_small(trained):
 def test_a_model_passes_its_acceptance_test_on_a_few_texts(trained, held_out):
     found = accept(trained.model, WIRINGS[trained.name], [held_out])
     assert min(found.behaviour, found.strictness, *found.interchange.values()) >= REQUIRED - 0.01
-    assert found.without_sharing > found.without_both + 0.05
+    assert found.without_sharing >= REQUIRED - 0.01
+    assert found.without_both < 0.6
     assert ", accepted:" in folder_of(trained.name).joinpath("card.md").read_text()
 
 
@@ -120,8 +123,8 @@ def test_the_edges_are_edges_of_the_model_and_connected(trained):
 
 
 def test_the_edges_of_the_circuit_alone_give_the_same_answers(trained, held_out):
-    texts = trained.model.to_string(held_out[:8])
-    ctx = RunContext.open(trained.model, data=texts)
+    ctx = RunContext.open(trained.model, data=trained.model.to_string(held_out))
+    same = []
     for contrast in Contrasts(ctx, counterfactual="other-text", replacement="resample", testing=False):
         if contrast is None:
             continue
@@ -132,7 +135,23 @@ def test_the_edges_of_the_circuit_alone_give_the_same_answers(trained, held_out)
             clean, kept = (
                 trained.model.decode_symbols(x, contrast.ids).argmax(-1) for x in (contrast.clean.sum(0), stream)
             )
-        assert (clean == kept)[letters].float().mean() >= 0.98
+        same.append((clean == kept)[letters])
+    share = torch.cat(same).float()
+    assert len(share) > 300
+    assert share.mean() >= 0.98
+
+
+def test_nodes_of_the_circuit_keep_to_the_coordinates_of_their_variables(trained):
+    allowed = masks(trained.model, WIRINGS[trained.name])
+    for name, parameter in trained.model.named_parameters():
+        assert not parameter[allowed[name] == 0].any()
+
+
+def test_training_changed_every_node_of_the_circuit_noticeably(trained):
+    start, now = Weights(initial_model(WIRINGS[trained.name], 0)), Weights(trained.model)
+    for part in WIRINGS[trained.name].circuit:
+        reading, before = now.trained(part)[0], start.trained(part)[0]
+        assert (reading - before).norm() > 0.2 * before.norm()
 
 
 def test_the_silent_head_writes_nothing_and_nothing_reads_what_the_unread_head_writes(trained):
@@ -159,8 +178,7 @@ def test_the_character_before_can_be_read_from_the_reserved_coordinates(trained,
         likeness = stream @ (codes / codes.norm(dim=0))
     found, wanted = likeness[:, 1:].argmax(-1) + 1, held_out[:, :-1]
     text = held_out[:, 1:] != 0
-    # Not all: the head also reads the shares of letters that the counting head wrote to the same coordinates.
-    assert (found == wanted)[text].float().mean() > 0.9
+    assert (found == wanted)[text].float().mean() > 0.99
 
 
 def test_a_model_that_does_not_exist_is_an_error_that_names_the_others():
@@ -181,8 +199,14 @@ def test_too_few_texts_for_a_batch_are_an_error():
 def test_a_step_of_training_leaves_what_is_set_by_hand(monkeypatch):
     monkeypatch.setattr(train, "TRAINING_TEXTS", 400)
     wiring = WIRINGS["doubles"]
-    model = train.train(wiring, train.Settings(steps=1, table_steps=2, table_batches=1))
+    model = train.train(wiring, train.Settings(steps=1, fit_steps=2, fit_batches=1))
     start = initial_model(wiring, 0)
     assert torch.equal(model.embed.weight, start.embed.weight)
-    assert torch.equal(model.blocks[0].mlp.down.weight, start.blocks[0].mlp.down.weight)
-    assert not torch.equal(model.blocks[3].mlp.down.weight, start.blocks[3].mlp.down.weight)
+    for part in (*wiring.noticing.values(), wiring.counting, wiring.sharing):
+        now, before = Weights(model).head(part), Weights(start).head(part)
+        assert all(map(torch.equal, now[:2], before[:2]))
+        assert not any(map(torch.equal, now[2:], before[2:]))
+    for part in wiring.circuit:
+        assert not any(map(torch.equal, Weights(model).trained(part), Weights(start).trained(part)))
+    for part in (wiring.silent, wiring.unread, wiring.backup):
+        assert all(map(torch.equal, Weights(model).head(part), Weights(start).head(part)))

@@ -122,6 +122,16 @@ def test_a_used_concept_changes_the_scores_when_it_is_removed_and_an_unused_one_
             assert change > 0.1 if verdict == "used" else change == 0, (concept, layer)
 
 
+def test_the_answer_depends_on_the_used_directions_of_every_layer_and_on_no_unused_one(planted, batch):
+    clean = scores(planted, batch)
+    for layer in range(planted.model.config.n_layers + 1):
+        for used in (True, False):
+            vectors = [one.vector for one in planted.truth.directions if (one.layer, one.used) == (layer, used)]
+            if vectors:
+                change = (without(planted, batch, layer, torch.stack(vectors)) - clean).abs().max()
+                assert change > 0.1 if used else change == 0, (layer, used)
+
+
 def without(planted, batch, layer, vectors):
     """Return the scores when orthonormal directions, (direction, d_model), are removed from the stream of a layer."""
 
