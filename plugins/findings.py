@@ -30,7 +30,7 @@ class ConceptFinding:
 
 @dataclass(frozen=True, eq=False)
 class DirectionFinding:
-    """A direction of a residual stream that an analysis calls meaningful."""
+    """A direction of a residual stream that an analysis calls meaningful, or used."""
 
     layer: int
     """The stream: 0 is the embedding, n the output of block n - 1."""
@@ -56,6 +56,8 @@ class Findings:
     """What it says about concepts in layers."""
     directions: tuple[DirectionFinding, ...] = ()
     """Directions with a meaning, the strongest claims first."""
+    used_directions: tuple[DirectionFinding, ...] = ()
+    """Directions that the answer depends on, each with a score for how much; they may mix several meanings."""
 
 
 def array_of(result: Result, name: str) -> Array:

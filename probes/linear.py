@@ -22,8 +22,8 @@ HISTORY = 10
 """Steps from which L-BFGS estimates the curvature."""
 SUFFICIENT = 1e-4
 """Share of the expected decrease that a step must achieve."""
-CHUNK = 512
-"""Tokens per matrix product."""
+CHUNK = 2048
+"""Tokens per matrix product; few enough for their logits to stay in the processor's cache."""
 MEMORY = 2**29
 """Bytes of whitened activations that stay in memory between passes; the rest is read again in each pass."""
 SMALLEST = 1e-6
@@ -114,16 +114,16 @@ class SoftmaxRegression:
     def __init__(
         self, pairs: Sequence[Pair], classes: Sequence[int], conditioner: Conditioner, penalty: float | Tensor
     ) -> None:
-        """Count the labels; the penalty is one number, or one per layer and task, (layer, task)."""
+        """Count the labels of whitened pairs; the penalty is one number, or one per layer and task, (layer, task)."""
         self.classes, like = list(classes), conditioner.mean
-        self._shards = _Whitened(pairs, conditioner)
+        self._pairs = pairs
         tasks = torch.arange(len(classes), device=like.device)
         self.task = tasks.repeat_interleave(torch.tensor(self.classes, device=like.device))  # (class,)
         self._member = (self.task[:, None] == tasks).to(like)  # (class, task)
         counts = torch.zeros(len(self.task)).to(like)
         for _, y in each(pairs):
             parts = counts.split(self.classes)
-            for labels, part in zip(y if y.ndim == 2 else y[None], parts, strict=True):
+            for labels, part in zip(y, parts, strict=True):
                 part += torch.bincount(labels[labels != IGNORED], minlength=len(part)).to(like)
         self._labels = (counts @ self._member).clamp(min=1)  # (task,)
         self.prior = (counts + 0.5) / (counts @ self._member + 0.5 * self._member.sum(0))[self.task]  # (class,)
@@ -157,31 +157,32 @@ class SoftmaxRegression:
         objective = 0.5 * self.dot(weight, gradient[:, :-1]).double()
         wanted = [(layer, tasks.nonzero()[:, 0]) for layer, tasks in enumerate(active) if tasks.any()]
         columns = [torch.isin(self.task, tasks).nonzero()[:, 0] for _, tasks in wanted]
-        shifts = [weights[layer].index_select(1, chosen) for (layer, _), chosen in zip(wanted, columns, strict=True)]
+        shifts = [weights[layer].T[chosen] for (layer, _), chosen in zip(wanted, columns, strict=True)]
         slopes = [torch.zeros_like(shift) for shift in shifts]
-        for x, y in each(self._shards):
+        for x, y in each(self._pairs):
             for (layer, tasks), shift, slope in zip(wanted, shifts, slopes, strict=True):
                 for part, labels in zip(x[layer].split(CHUNK), y[tasks].split(CHUNK, 1), strict=True):
-                    residuals = torch.addmm(shift[-1], part, shift[:-1])
+                    residuals = torch.addmm(shift[:, -1:], shift[:, :-1], part.T)  # (class, token), which is quicker
                     objective[layer, tasks] += self._softmax(residuals, labels, tasks)
-                    slope[:-1].addmm_(part.T, residuals)
-                    slope[-1] += residuals.sum(0)
+                    slope[:, :-1].addmm_(residuals, part)
+                    slope[:, -1] += residuals.sum(1)
         for (layer, _), chosen, slope in zip(wanted, columns, slopes, strict=True):
-            gradient[layer].index_add_(1, chosen, slope)
+            gradient[layer].index_add_(1, chosen, slope.T)
         return objective, gradient
 
     def _softmax(self, scores: Tensor, labels: Tensor, tasks: Tensor) -> Tensor:
-        """Turn logits (token, class) into derivatives of the loss in place; return the losses of the tasks, (task,)."""
+        """Turn logits (class, token) into derivatives of the loss in place; return the losses of the tasks, (task,)."""
         losses = []
         sizes = [self.classes[task] for task in tasks.tolist()]
-        for part, label, count in zip(scores.split(sizes, -1), labels, self._labels[tasks], strict=True):
-            chance = part.softmax(-1)
-            known = (label != IGNORED).to(chance) / count
-            index = label.clamp(min=0)[:, None]
-            tiny = torch.finfo(chance.dtype).tiny
-            losses.append(-(chance.gather(1, index)[:, 0].clamp(min=tiny).log() @ known))
-            chance.scatter_add_(1, index, torch.full_like(index, -1, dtype=chance.dtype))
-            torch.mul(chance, known[:, None], out=part)
+        for part, label, count in zip(scores.split(sizes), labels, self._labels[tasks], strict=True):
+            share = (label != IGNORED).to(part) / count  # of the token in the mean
+            index = label.clamp(min=0)[None]
+            part -= part.amax(0)
+            right = part.gather(0, index)[0]
+            total = part.exp_().sum(0)
+            losses.append((total.log() - right) @ share)
+            part *= share / total
+            part.scatter_add_(0, index, -share[None])
         return torch.stack(losses).double()
 
 
@@ -195,8 +196,10 @@ def fit_linear(
     start: LinearFit | None = None,
 ) -> LinearFit:
     """Train probes until each estimates to be within `tolerance` of its optimum, for at most `passes` passes."""
-    conditioner = Conditioner.measure(x for x, _ in each(pairs))
-    problem = SoftmaxRegression(pairs, classes, conditioner, penalty)
+    shards = _Shards(pairs)
+    conditioner = Conditioner.measure(part for x, _ in each(shards) for part in x.split(CHUNK, 1))
+    shards.whiten(conditioner)
+    problem = SoftmaxRegression(shards, classes, conditioner, penalty)
     if start is None:
         weights = problem.start(len(conditioner.mean), conditioner.mean.shape[-1])
     else:
@@ -263,28 +266,44 @@ class _Curvature:
         return found
 
 
-class _Whitened(Sequence[Pair]):
-    """Whitened activations of tokens that have a label, with labels (task, token); as many as fit stay in memory."""
+class _Shards(Sequence[Pair]):
+    """Activations with labels (task, token); the first shards, as many as fit, stay in memory as one.
 
-    def __init__(self, pairs: Sequence[Pair], conditioner: Conditioner) -> None:
-        self._pairs, self._conditioner = pairs, conditioner
-        self._kept: dict[int, Pair] = {}
-        self._bytes = 0
+    One large shard is quicker than many small ones. The shards that do not fit are read again in each pass.
+    """
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
+        self._conditioner: Conditioner | None = None
+        kept: list[Pair] = []
+        size = self._first = 0
+        for number, found in enumerate(each(pairs)):
+            size += found[0].nbytes
+            if size > MEMORY:
+                break
+            kept.append(found)
+            self._first = number + 1
+        self._kept = [(torch.cat([x for x, _ in kept], 1), torch.cat([y for _, y in kept], -1))] if kept else []
+
+    def whiten(self, conditioner: Conditioner) -> None:
+        """Whiten all activations from now on, and leave out tokens without any label."""
+        self._conditioner = conditioner
+        self._kept = [_whitened(pair, conditioner) for pair in self._kept]
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self._kept) + len(self._pairs) - self._first
 
     def __getitem__(self, number: int) -> Pair:  # type: ignore[override]  # no slices
-        if number in self._kept:
+        if number < len(self._kept):
             return self._kept[number]
-        x, y = self._pairs[number]
-        y = y if y.ndim == 2 else y[None]
-        known = (y != IGNORED).any(0)
-        found = self._conditioner.whitened(x[:, known]), y[:, known]
-        self._bytes += found[0].nbytes
-        if self._bytes <= MEMORY:
-            self._kept[number] = found
-        return found
+        pair = self._pairs[self._first + number - len(self._kept)]
+        return pair if self._conditioner is None else _whitened(pair, self._conditioner)
+
+
+def _whitened(pair: Pair, conditioner: Conditioner) -> Pair:
+    x, y = pair[0], torch.atleast_2d(pair[1])
+    known = (y != IGNORED).any(0)
+    return conditioner.whitened(x[:, known]), y[:, known]
 
 
 def each(pairs: Sequence[Pair]) -> Iterator[Pair]:

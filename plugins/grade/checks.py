@@ -36,7 +36,8 @@ def _faults(found: Findings, planted: Planted) -> Iterator[str]:
             yield f"the kind of {head} is {kind!r:.40}; give its name"
     if found.answer_layer is not None and not _is_number(found.answer_layer):
         yield f"answer_layer is {found.answer_layer!r:.40}; give a number or None"
-    for layer in (*(one.layer for one in found.concepts), *(one.layer for one in found.directions)):
+    directions = (*found.directions, *found.used_directions)
+    for layer in (*(one.layer for one in found.concepts), *(one.layer for one in directions)):
         if not _is_number(layer) or not 0 <= layer <= layers:
             yield f"a claim is about layer {layer!r:.40}; the model has layers 0 to {layers}"
     for concept in found.concepts:
@@ -46,7 +47,9 @@ def _faults(found: Findings, planted: Planted) -> Iterator[str]:
             known = ", ".join(VERDICTS)
             yield f"the verdict on {concept.concept!r:.40} is {concept.verdict!r:.40}; give one of {known}"
     width = (planted.model.config.d_model,)
-    for direction in found.directions:
+    for direction in directions:
+        if not _is_number(direction.score):
+            yield f"the score of a direction is {direction.score!r:.40}; give a finite number"
         if np.shape(direction.vector) != width or not np.isfinite(np.asarray(direction.vector, float)).all():
             yield f"a direction has the shape {np.shape(direction.vector)}; give {width} finite numbers"
 

@@ -17,7 +17,7 @@ from alice.plugins.runner import as_one_line, compute
 from alice.reports import Result
 from alice.statistics import Floats
 
-CONTROL_DRAWS = 500
+CONTROL_DRAWS = 100
 """Draws of each control for every result."""
 Scores = Mapping[str, float]
 """Scores by the name of the measure; NaN where nothing can be compared."""

@@ -14,7 +14,7 @@ from sklearn.metrics import average_precision_score, balanced_accuracy_score, ro
 
 from alice.causal import Graph, parts_of
 from alice.model import ModelConfig
-from alice.planted import Planted, Verdict
+from alice.planted import Planted, Truth, Verdict
 from alice.plugins.findings import ConceptFinding, Findings
 from alice.statistics import Floats
 
@@ -134,7 +134,7 @@ def directions_f1(found: Findings, planted: Planted) -> float:
         return NAN
     right = claimed = recalled = 0
     for layer in {one.layer for one in planted.truth.directions}:
-        true = _units([one.vector.double().numpy() for one in planted.truth.directions if one.layer == layer])
+        true, _ = _planted_directions(planted.truth, layer)
         said = [one.vector for one in found.directions if one.layer == layer]
         if said:
             alike = np.abs(_units(said) @ true.T) >= SAME_DIRECTION
@@ -142,6 +142,34 @@ def directions_f1(found: Findings, planted: Planted) -> float:
             claimed += len(said)
     precision, recall = right / max(1, claimed), recalled / len(planted.truth.directions)
     return 2 * precision * recall / (precision + recall) if right else 0.0
+
+
+def directions_used(found: Findings, planted: Planted) -> float:
+    """Return how much of what is called used is used: a share of the claims, in the layers that have both kinds.
+
+    A claim counts for each planted direction as far as it lies along it, by its score times the squared cosine. What
+    lies along none whose use is known is left out; claims that lie along none at all score 0.
+    """
+    used = known = 0.0
+    compared = False
+    for layer in {one.layer for one in found.used_directions}:
+        true, use = _planted_directions(planted.truth, layer)
+        if not {True, False} <= set(use):
+            continue
+        compared = True
+        claims = [one for one in found.used_directions if one.layer == layer]
+        along = true @ _units([one.vector for one in claims]).T
+        claimed = along**2 @ np.array([max(0.0, one.score) for one in claims])  # (planted direction,)
+        right, wrong = (float(claimed[[one is kind for one in use]].sum()) for kind in (True, False))
+        used, known = used + right, known + right + wrong
+    return used / max(known, 1e-12) if compared else NAN
+
+
+@cache
+def _planted_directions(truth: Truth, layer: int) -> tuple[Floats, tuple[bool | None, ...]]:
+    """Return the planted directions of a layer, (direction, d_model), and whether they are used."""
+    there = [one for one in truth.directions if one.layer == layer]
+    return np.array([one.vector.double().numpy() for one in there]), tuple(one.used for one in there)
 
 
 def _units(vectors: Sequence[Floats]) -> Floats:
@@ -162,6 +190,7 @@ MEASURES = (
     Measure("decoys-decoded", "unused concepts decoded", decoys_decoded),
     Measure("decodability", "decodable as a sign of use, AUROC", decodability),
     Measure("directions-f1", "directions, F1", directions_f1),
+    Measure("directions-used", "directions called used that are", directions_used),
 )
 """All measures, in the order of the report."""
 NOT_COMPETING = ("decoys-rejected", "decoys-decoded", "decodability")
@@ -182,6 +211,9 @@ def random_claims(found: Findings, layers: int, rng: np.random.Generator) -> Fin
             for one in found.concepts
         ),
         directions=tuple(replace(one, vector=rng.normal(size=len(one.vector))) for one in found.directions),
+        used_directions=tuple(
+            replace(one, vector=rng.normal(size=len(one.vector)), score=rng.random()) for one in found.used_directions
+        ),
     )
 
 
@@ -207,4 +239,5 @@ def shuffled_claims(found: Findings, layers: int, rng: np.random.Generator) -> F
             for one, place in zip(found.concepts, order, strict=True)
         ),
         directions=tuple(replace(one, vector=rng.permutation(one.vector)) for one in found.directions),
+        used_directions=tuple(replace(one, vector=rng.permutation(one.vector)) for one in found.used_directions),
     )

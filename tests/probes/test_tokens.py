@@ -63,6 +63,18 @@ def test_no_token_of_a_held_out_text_is_trained_on():
     assert len(seen[0]) + len(seen[1]) == sum(map(len, tiny_texts(TEXTS)))
 
 
+def test_every_second_character_of_each_text_can_be_taken():
+    texts = np.ones(TEXTS, dtype=bool)
+    pairs = TokenPairs(shards(numbered), NAMES, [tasks(ENGLISH)["letter"]], texts, every=2)
+    taken = torch.cat([x[0] for x, _ in pairs]).long().tolist()
+    expected = [
+        (text, place)
+        for text, characters in enumerate(tiny_texts(TEXTS))
+        for place in range(text % 2, len(characters), 2)
+    ]
+    assert sorted(map(tuple, taken)) == expected
+
+
 def test_accuracy_is_counted_by_text():
     texts = np.ones(TEXTS, dtype=bool)
     texts[[3, 8]] = False

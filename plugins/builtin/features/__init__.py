@@ -27,13 +27,15 @@ class Features:
     """
 
     name = "features"
+    workers = "its autoencoders learn from all texts"
     grading: ClassVar[dict[str, Any]] = {
-        "samples": 40,
-        "training": 800,
-        "fitting": 100,
-        "expansion": 2,
-        "seeds": 1,
-        "shown": 2,
+        "samples": 10,
+        "training": 1600,
+        "fitting": 60,
+        "expansion": 1,
+        "active": 2,
+        "seeds": 2,
+        "shown": 1,
     }
     samples: int = field(default=200, metadata={"help": "Held-out texts to measure on."})
     training: int = field(default=4000, metadata={"help": "Training texts to train the autoencoders on."})
@@ -57,7 +59,7 @@ class Features:
         return report(measure(ctx.sample(self.samples), settings), rng=ctx.rng)
 
     def findings(self, result: "Result") -> "Findings":
-        """Return the directions of the features that carry nearly all of each layer's stream, by their share of it."""
+        """Return the directions of the features that every seed finds, by the share of the stream that they carry."""
         from alice.plugins.builtin.features.report import directions
 
         return directions(result)

@@ -22,15 +22,13 @@ class Autoencoders:
     """
 
     mean: Tensor
-    """Mean of the stream over training texts, (layer, d_model)."""
+    """Mean of the stream over training texts, (layer, d_model): the reconstruction without any feature."""
     encoder: Tensor
     """Direction that each feature reads, (layer, feature, d_model)."""
     encoder_bias: Tensor
     """What is added to that reading, (layer, feature)."""
     decoder: Tensor
     """Direction that each feature stands for, of length 1, (layer, feature, d_model)."""
-    decoder_bias: Tensor
-    """The reconstruction without any feature, (layer, d_model)."""
     threshold: Tensor
     """Activations up to this value count as 0, (layer,), so that those of a text do not depend on other texts."""
 
@@ -43,7 +41,7 @@ class Autoencoders:
         found = cls(**{name: tensors[name] for name in names})
         layers, features, width = found.encoder.shape if found.encoder.ndim == 3 else (0, 0, 0)
         shapes = [(layers, width), (layers, features, width), (layers, features)]
-        shapes += [(layers, features, width), (layers, width), (layers,)]
+        shapes += [(layers, features, width), (layers,)]
         for name, shape in zip(names, shapes, strict=True):
             if tuple(tensors[name].shape) != shape:
                 raise AliceError(f"{name} of these features has shape {tuple(tensors[name].shape)}, not {shape}")
@@ -76,7 +74,7 @@ class Autoencoders:
 
     def decode(self, activations: Tensor, layer: int) -> Tensor:
         """Return the stream that activations stand for, (..., feature) -> (..., d_model)."""
-        return activations @ self.decoder[layer] + self.decoder_bias[layer]
+        return activations @ self.decoder[layer] + self.mean[layer]
 
     def reconstruct(self, stream: Tensor, layer: int) -> Tensor:
         """Return the part of a layer's stream that the features explain, (..., d_model), in the type of the stream."""

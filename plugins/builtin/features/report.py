@@ -13,10 +13,8 @@ from alice.plugins.builtin.features.stability import SAME
 from alice.plugins.builtin.features.summed import COVERED, FEWEST, Summed
 from alice.plugins.findings import DirectionFinding, Findings
 from alice.reports import Figure, Metric, Result, Section, Table, model_key
-from alice.statistics import blank_nan
+from alice.statistics import Floats, blank_nan
 
-CLAIMED = 0.99
-"""Share of a layer's energy that the features carry which `findings` claims as directions."""
 CAVEATS = (
     "A feature is a direction that helps to describe a stream with few numbers. That does not make it a part of the "
     "computation: see what removing it costs, and whether other seeds find it.",
@@ -60,20 +58,18 @@ def report(found: Measured, *, rng: np.random.Generator) -> Result:
 
 
 def directions(result: Result) -> Findings:
-    """Return the features that carry most of each layer as directions, the strongest first."""
+    """Return the features that every other seed finds as directions, those that carry most of their layer first.
+
+    With one seed there are none: a feature that another training does not find is no property of the model.
+    """
     claims = []
     for key in result.artefacts:
         model = key.partition("@")[2]
         decoder, energy = result.artefact(FEATURES, model)["decoder"], result.array("energy", model)
-        for layer, (vectors, carried) in enumerate(zip(decoder, energy, strict=True)):
-            order = np.argsort(-carried, kind="stable")
-            shares = carried[order] / max(carried.sum(), np.finfo(float).tiny)
-            before = np.cumsum(shares) - shares
-            claims += [
-                DirectionFinding(layer, vectors[feature].astype(np.float64), float(share))
-                for feature, share, earlier in zip(order.tolist(), shares, before, strict=True)
-                if share > 0 and earlier < CLAIMED
-            ]
+        shares = energy / energy.sum(1, keepdims=True).clip(np.finfo(float).tiny)
+        for layer, feature in np.argwhere(result.array("nearest", model) >= SAME).tolist():
+            vector = decoder[layer, feature].astype(np.float64)
+            claims.append(DirectionFinding(layer, vector, float(shares[layer, feature])))
     return Findings(directions=tuple(sorted(claims, key=lambda claim: -claim.score)))
 
 
@@ -270,5 +266,15 @@ def _arrays(found: Measured) -> dict[str, Any]:
         "best-feature": naming.best.features,
         "direct-effect": found.effects.direct,
         "ablation-effect": found.effects.active,
+        "nearest": _nearest(found),
     }
     return {model_key(name, found.model): values for name, values in arrays.items()}
+
+
+def _nearest(found: Measured) -> Floats:
+    """Return the largest cosine of each feature with one of another seed, (layer, feature); 0 if there is none."""
+    cosines = np.zeros_like(found.activity.frequency)
+    if found.stability is not None:
+        for row, frequency, living in zip(cosines, found.activity.frequency, found.stability.nearest, strict=True):
+            row[frequency > 0] = living
+    return cosines

@@ -14,12 +14,15 @@ SAME = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """How far the features of different seeds agree; means over all ordered pairs of seeds, (layer,) each."""
+    """How far the features of different seeds agree; means are over all ordered pairs of seeds, (layer,) each."""
 
     cosine: Floats
     """Mean over living features of the largest cosine with a living feature of the other seed; NaN without any."""
     found: Floats
     """Share of living features that have one of the other seed with a cosine of at least SAME."""
+    nearest: tuple[Floats, ...]
+    """For each living feature of the first seed the largest cosine with a feature of another seed, the smallest of the
+    other seeds', (feature,) for each layer; 0 if another seed has none."""
     random: Floats
     """The same mean for as many random directions with the covariance of the features, instead of the features."""
 
@@ -35,7 +38,12 @@ def stability(directions: Sequence[Sequence[Floats]], rng: np.random.Generator) 
     pairs = [
         [_agreement(one[layer], other[layer], rng) for layer in layers] for one, other in permutations(directions, 2)
     ]
-    return Stability(*np.mean(pairs, axis=0).T)
+    cosine, found, random = np.mean(pairs, axis=0).T
+    first, *others = directions
+    nearest = tuple(
+        np.min([(first[layer] @ other[layer].T).max(1, initial=0) for other in others], axis=0) for layer in layers
+    )
+    return Stability(cosine, found, nearest, random)
 
 
 def _agreement(one: Floats, other: Floats, rng: np.random.Generator) -> tuple[float, float, float]:

@@ -3,6 +3,9 @@
 In a batch of characters the `active` largest activations per character are kept, wherever in the batch they are. All
 others are 0, so the backward pass touches only what is kept; the dense product that finds them is most of the work.
 Features that have been silent for long learn from what the others leave unexplained.
+
+Without any feature, the reconstruction is the mean. It is not learnt: a learnt one moves to the most frequent
+character, the space, which then needs no feature, and that of every other character is its difference from a space.
 """
 
 from collections.abc import Iterator
@@ -47,22 +50,22 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What makes the streams of all layers alike: mean 0, and variance 1 on average over the dimensions."""
+    """What makes the streams of all layers alike: mean 0, and a mean square length of 1."""
 
     mean: Tensor
     """(layer, 1, d_model)."""
     size: Tensor
-    """Root mean square of the centred stream, (layer, 1, 1)."""
+    """Root mean square length of the centred stream, (layer, 1, 1)."""
 
     @classmethod
     def of(cls, streams: Tensor) -> Self:
         """Measure it on streams, (layer, character, d_model)."""
         mean = streams.mean(1, keepdim=True)
-        size = (streams - mean).square().mean((1, 2), keepdim=True).sqrt()
+        size = (streams - mean).square().sum(2, keepdim=True).mean(1, keepdim=True).sqrt()
         return cls(mean, torch.where(size > 0, size, 1.0))
 
     def scaled(self, streams: Tensor) -> Tensor:
-        """Return streams with mean 0 and variance 1."""
+        """Return streams with mean 0 and a mean square length of 1."""
         return (streams - self.mean) / self.size
 
 
@@ -116,13 +119,11 @@ class Learner:
         self.decoder = (directions / directions.norm(dim=-1, keepdim=True)).requires_grad_()
         self.encoder = self.decoder.detach().clone().requires_grad_()
         self.encoder_bias = torch.zeros(layers, size.features, requires_grad=True)
-        self.decoder_bias = torch.zeros(layers, 1, width, requires_grad=True)
         self.threshold = torch.zeros(layers)
         """Smallest activation that was kept, averaged over recent steps, (layer,)."""
         self.silent = torch.zeros(layers, size.features, dtype=torch.int64)
         """Characters since each feature was active, (layer, feature)."""
-        weights = [self.decoder, self.encoder, self.encoder_bias, self.decoder_bias]
-        self.optimizer = torch.optim.Adam(weights, fused=True)
+        self.optimizer = torch.optim.Adam([self.decoder, self.encoder, self.encoder_bias], fused=True)
 
     def step(self, streams: Tensor, rate: float) -> float:
         """Learn from scaled streams, (layer, character, d_model), and return the share of variance left unexplained."""
@@ -137,15 +138,14 @@ class Learner:
         self.optimizer.step()
         with torch.no_grad():
             self.decoder /= self.decoder.norm(dim=-1, keepdim=True)
-        return float(rest.square().mean())
+        return float(rest.square().sum(-1).mean())
 
     def _learn(self, streams: Tensor, kept: "Kept") -> Tensor:
         """Add the gradients of the squared error; return what stays unexplained, (layer, character, d_model)."""
         values = kept.values.clone().requires_grad_()
-        rest = streams - kept.decoded(self.decoder, values).view_as(streams) - self.decoder_bias
+        rest = streams - kept.decoded(self.decoder, values).view_as(streams)
         loss = rest.square().sum(-1).mean(1).sum()
-        by_value, *others = torch.autograd.grad(loss, [values, self.decoder, self.decoder_bias])
-        self.decoder.grad, self.decoder_bias.grad = others
+        by_value, self.decoder.grad = torch.autograd.grad(loss, [values, self.decoder])
         with torch.no_grad():  # through the activations that were kept, to the weights that computed them
             self.encoder.grad = kept.gathered(by_value, streams)
             self.encoder_bias.grad = (
@@ -185,7 +185,6 @@ class Learner:
                 encoder=self.encoder.detach().clone(),
                 encoder_bias=size * self.encoder_bias - torch.einsum("lfd,ld->lf", self.encoder, mean),
                 decoder=self.decoder.detach().clone(),
-                decoder_bias=mean + size * self.decoder_bias[:, 0],
                 threshold=size[:, 0] * self.threshold,
             )
 

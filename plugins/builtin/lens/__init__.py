@@ -28,7 +28,8 @@ class Lens:
     """
 
     name = "lens"
-    grading: ClassVar[dict[str, Any]] = {"samples": 100, "training_texts": 300, "directions": 8, "causal_samples": 8}
+    workers = "its translators learn from all texts"
+    grading: ClassVar[dict[str, Any]] = {"samples": 60, "training_texts": 200, "directions": 8, "causal_samples": 8}
     samples: int = field(default=300, metadata={"help": "Texts to measure the lenses on."})
     training_texts: int = field(default=3000, metadata={"help": "Texts of the training split to train on."})
     epochs: int = field(default=1, metadata={"help": "Passes over the training texts."})
@@ -55,7 +56,7 @@ class Lens:
         return report(trained, measured, causes, rng=ctx.rng)
 
     def findings(self, result: "Result") -> "Findings":
-        """Return the layer that first has the answer, and the causal basis with its effect on the model."""
+        """Return the directions that the lens reads, from the layer where it has the answer on."""
         from alice.plugins.builtin.lens.report import findings
 
         return findings(result)

@@ -3,6 +3,10 @@
 The causal basis (Belrose et al. 2023) of a lens at a layer is a sequence of orthogonal directions. Each changes what
 the lens reads most when the stream is replaced by its mean along it. It is found on training texts. On other texts each
 direction is removed from the layer, and the change of the lens is compared with that of the model.
+
+A direction of the basis is not itself what the lens reads. Where the stream varies much more along some directions than
+along those that are read, the largest change comes from a mixture: replacing the mixture by its mean adds to what is
+read whatever the other part holds. `Causes.reads` has the part that is read.
 """
 
 from collections.abc import Iterator
@@ -34,6 +38,10 @@ class Causes:
 
     basis: Floats
     """Unit vectors, the most important first, (layer, direction, d_model)."""
+    reads: Floats
+    """How the effect on the lens grows with the change that each direction makes, (layer, direction, d_model).
+
+    This is the part of the direction that the lens reads, a unit vector, or 0 if it reads nothing of it."""
     lens: Floats
     """Effect on what the lens reads, (text, layer, direction)."""
     model: Floats
@@ -69,10 +77,12 @@ def measure_causes(ctx: RunContext, trained: Trained, *, texts: int, directions:
     learnt = ctx.training(texts)
     found = list(_streams(learnt, names))
     translators = {"plain": _identity(trained), "tuned": _with_last(trained)}
-    bases = {
-        lens: torch.stack(list(_basis(ctx, found, trained.means, translators[lens], directions, lens))).movedim(0, 1)
-        for lens in CHECKED
-    }
+    bases, reads = {}, {}
+    for lens in CHECKED:
+        with torch.no_grad():
+            readings = [_Reading(model, *pair, trained.means, translators[lens]) for pair in found]
+        pairs = list(_basis(ctx, found, trained.means, readings, directions, lens))
+        bases[lens], reads[lens] = (torch.stack(part, 1) for part in zip(*pairs, strict=True))
     shape = (trained.means.shape[1], min(CONTROLS, model.config.d_model))
     drawn = torch.from_numpy(ctx.rng.normal(size=(len(names), *shape))).to(trained.means)
     control = torch.linalg.qr(drawn).Q.mT  # (layer, control, d_model)
@@ -86,7 +96,13 @@ def measure_causes(ctx: RunContext, trained: Trained, *, texts: int, directions:
         rows |= zip(batch.index.tolist(), zip(*arrays, strict=True), strict=True)
     random, *effects = (np.stack(column) for column in zip(*(rows[number] for number in sorted(rows)), strict=True))
     return {
-        lens: Causes(bases[lens].double().cpu().numpy(), effects[2 * place], effects[2 * place + 1], random)
+        lens: Causes(
+            bases[lens].double().cpu().numpy(),
+            reads[lens].double().cpu().numpy(),
+            effects[2 * place],
+            effects[2 * place + 1],
+            random,
+        )
         for place, lens in enumerate(CHECKED)
     }
 
@@ -136,10 +152,13 @@ class _Reading:
         self.tables = log_tables(model, self.translated, self.ids)
         self.counts = occurrences(model, self.ids)
 
-    def effects(self, directions: Tensor) -> Tensor:
-        """Return the KL from removing a direction of each layer, (layer, d_model) -> (layer, batch)."""
+    def effects(self, directions: Tensor, along: Tensor | None = None) -> Tensor:
+        """Return the KL from removing a direction of each layer, (layer, d_model) -> (layer, batch).
+
+        With `along`, (layer, d_model), each place moves as far as it lies from the mean along that instead.
+        """
         moved = torch.einsum("ld,lde->le", directions, self.matrices)[:, None, None]
-        left = self.translated - _along(self.streams, self.means, directions) * moved
+        left = self.translated - _along(self.streams, self.means, directions if along is None else along) * moved
         return divergence(self.tables, log_tables(self.model, left, self.ids), self.counts)
 
 
@@ -147,17 +166,16 @@ def _basis(
     ctx: RunContext,
     found: list[tuple[Batch, Tensor]],
     means: Tensor,
-    translators: Translators,
+    readings: list[_Reading],
     count: int,
     lens: str,
-) -> Iterator[Tensor]:
-    """Yield directions of all layers, (layer, d_model), each orthogonal to those before it.
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield directions of all layers, (layer, d_model), each orthogonal to those before it, with what is read of them.
 
     The effect grows with the direction's length much like a square, so the search is a power method: the next direction
     is the gradient of the effect at the last one. It starts at the largest principal component that is left.
     """
     with torch.no_grad():
-        readings = [_Reading(ctx.model, *pair, means, translators) for pair in found]
         covariance = sum(_covariance(batch, streams, means) for batch, streams in found)
     free = torch.eye(means.shape[1]).to(means).repeat(len(means), 1, 1)  # projects on what is left
     for _ in ctx.progress(range(count), f"Causal basis of the {lens} lens"):
@@ -173,7 +191,7 @@ def _basis(
             direction = torch.where(size > 0, ahead / size, direction)
         best = torch.nn.functional.normalize(torch.einsum("ld,lde->le", best, free), dim=-1)
         free = free - best[:, :, None] * best[:, None, :]
-        yield best
+        yield best, torch.nn.functional.normalize(_effect(readings, best, along=best)[1], dim=-1)
 
 
 def _covariance(batch: Batch, streams: Tensor, means: Tensor) -> Tensor:
@@ -182,13 +200,16 @@ def _covariance(batch: Batch, streams: Tensor, means: Tensor) -> Tensor:
     return apart.mT @ apart
 
 
-def _effect(readings: list[_Reading], directions: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the mean effect of removing the directions and its gradient, (layer,) and (layer, d_model)."""
+def _effect(readings: list[_Reading], directions: Tensor, along: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the mean effect of removing the directions and its gradient, (layer,) and (layer, d_model).
+
+    With `along`, how far each place moves does not depend on the direction in which it moves.
+    """
     directions = directions.detach().requires_grad_()
     texts = sum(len(reading.ids) for reading in readings)
     effect, gradient = torch.zeros(len(directions)).to(directions), torch.zeros_like(directions)
     for reading in readings:
-        part = reading.effects(directions).sum(1) / texts
+        part = reading.effects(directions, along).sum(1) / texts
         gradient += torch.autograd.grad(part.sum(), directions)[0]
         effect += part.detach()
     return effect.detach(), gradient

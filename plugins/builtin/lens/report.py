@@ -315,6 +315,7 @@ def _arrays(trained: Trained, measured: Measured, causes: Mapping[str, Causes]) 
         "mean-shift": trained.shifts.double().cpu().numpy(),
         "training-kl": trained.losses,
         "causal-basis": causes["tuned"].basis,
+        "causal-reads": causes["tuned"].reads,
         "lens-effect": causes["tuned"].lens,
         "model-effect": causes["tuned"].model,
     }
@@ -322,13 +323,18 @@ def _arrays(trained: Trained, measured: Measured, causes: Mapping[str, Causes]) 
 
 
 def findings(result: Result) -> Findings:
-    """Return the claims of a stored result: the layer with the answer, and the causal basis, strongest first."""
+    """Return the claim of a stored result: what the answer depends on, from the layer where the lens has it on.
+
+    Before that layer the lens does not give the model's answer, so what it reads there says nothing about the model.
+    The layer itself is no claim about the model: a translator may compute what the model computes only later.
+    """
     metric = result.metric("answer-layer")
-    basis = result.array("causal-basis", model=metric.model)  # (layer, direction, d_model)
+    reads = result.array("causal-reads", model=metric.model)  # (layer, direction, d_model)
     scores = result.array("model-effect", model=metric.model).mean(0)  # (layer, direction)
     found = [
-        DirectionFinding(layer, basis[layer, number], float(scores[layer, number]))
+        DirectionFinding(layer, reads[layer, number], float(scores[layer, number]))
         for layer, number in np.ndindex(scores.shape)
+        if layer >= float(metric)
     ]
     ordered = sorted(found, key=lambda one: -one.score)
-    return Findings(answer_layer=float(metric), directions=tuple(ordered))
+    return Findings(used_directions=tuple(ordered))

@@ -33,6 +33,7 @@ class Probe:
     """
 
     name = "probe"
+    workers = "its probes learn from all texts"
     grading: ClassVar[dict[str, Any]] = {
         "samples": 200,
         "kind": "linear",

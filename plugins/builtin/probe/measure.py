@@ -38,10 +38,14 @@ from alice.probes.online import BLOCKS
 from alice.probes.tasks import tasks
 from alice.statistics import Floats
 
-PENALTIES = (300.0, 3.0, 0.03)
+PENALTIES = (300.0, 10.0, 0.3)
 """Penalties on the weights of linear probes to choose from."""
+TUNED = 100
+"""Largest number of texts on which penalties and layers are chosen."""
+EVERY = 2
+"""Linear probes are trained on every second character of a text: more texts help more than more of the same text."""
 ROUGH = 4
-"""How much larger the tolerance is while penalties are compared."""
+"""How much larger the tolerance is while penalties are compared, and for control tasks and random models."""
 LONGER = 10
 """How much smaller the tolerance is in the longer run that tests whether probes have converged."""
 ERASED = 50
@@ -159,7 +163,7 @@ class _Lab:
         return cls(ctx, ctx.store(*EXITS), ctx.model.match_hooks(*EXITS))
 
     def pairs(self, asked: Sequence[Task], texts: Texts) -> TokenPairs:
-        return TokenPairs(self.shards, self.names, asked, texts)
+        return TokenPairs(self.shards, self.names, asked, texts, every=EVERY)
 
     def test(self, probes: Reader, asked: Sequence[Task], texts: Texts, *, layers: int | None = None) -> TextScores:
         names = self.names[:layers]
@@ -180,7 +184,7 @@ class _Round:
 
 def tune(lab: _Lab, asked: Sequence[Task], texts: Texts, rng: np.random.Generator) -> Tuning:
     """Choose the penalty of each layer and task on a quarter of some texts, after training on the others."""
-    numbers, classes = np.flatnonzero(texts), [task.classes for task in asked]
+    numbers, classes = np.flatnonzero(texts)[:TUNED], [task.classes for task in asked]
     learn, check = (_texts(numbers[part], len(texts)) for part in split_texts(len(numbers), rng))
     known, new = lab.pairs(asked, learn), lab.pairs(asked, check)
     tried: list[LayerProbes] = []
@@ -190,8 +194,8 @@ def tune(lab: _Lab, asked: Sequence[Task], texts: Texts, rng: np.random.Generato
     best = torch.stack([losses(probes, new)[0] for probes in tried]).argmin(0)  # (layer, task)
     scores = np.stack([np.nanmean(lab.test(probes, asked, check).letters, -1).T for probes in tried])
     chosen = torch.tensor(PENALTIES)[best]
-    short = LayerProbes(penalty=chosen).fit(new, classes)
-    long = LayerProbes(penalty=chosen, tolerance=TOLERANCE / LONGER).fit(new, classes, start=short)
+    short = LayerProbes(penalty=chosen).fit(known, classes)
+    long = LayerProbes(penalty=chosen, tolerance=TOLERANCE / LONGER).fit(known, classes, start=short)
     gap = (short.objective_ - long.objective_).cpu().numpy()
     return Tuning(chosen, np.take_along_axis(scores, best[None].cpu().numpy(), 0)[0], gap)
 
@@ -205,8 +209,10 @@ def _round(
     controls = [control(task, count, ctx.alphabet, rng) for task, count in zip(asked, counts, strict=True)]
     twin = _Lab.open(random_twin(ctx, draw=number))
     code = _trained(lab, probes, asked, train, rng, BLOCKS)
-    memorized = _trained(lab, probes, controls, train, rng, ONCE)
-    random = _trained(twin, probes, asked, train, rng, ONCE)
+    rough = copy(probes)
+    rough.tolerance *= ROUGH
+    memorized = _trained(lab, rough, controls, train, rng, ONCE)
+    random = _trained(twin, rough, asked, train, rng, ONCE)
     return _Round(
         held,
         code,

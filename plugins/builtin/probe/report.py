@@ -17,7 +17,7 @@ from alice.statistics import Estimate, Floats, blank_nan
 
 KIND_NAMES = {"linear": "linear", "mlp": "MLP"}
 VERDICT_NAMES = {"used": "present and used", "unused": "present, unused", "absent": "absent"}
-WAY_NAMES = dict(zip(WAYS, ("target erased", "as many random directions", "as much random variance"), strict=True))
+WAY_NAMES = dict(zip(WAYS, ("target erased", "as many random directions"), strict=True))
 PANELS = 2
 """Number of targets side by side."""
 LONGER_GAIN = 0.02
@@ -141,7 +141,7 @@ def _others_figure(found: list[_Estimates]) -> Figure:
             "most frequent answer": np.full(len(layers), one.majority),
         }
         panels.append(
-            Panel({name: (layers, y) for name, y in lines.items()}, "layer", "accuracy", one.title, y_range=(0, 1))
+            Panel({name: (layers, y) for name, y in lines.items()}, "layer", "accuracy", one.title, y_range=(0, 1.02))
         )
     caption = "Accuracy on held-out letters: probe, control task, models with random weights and most frequent answer."
     return Figure(line_panels(*panels), caption)
@@ -211,13 +211,21 @@ def _verdict_sentences(verdicts: list[Judgement]) -> Iterator[str]:
     lines = []
     for target in dict.fromkeys(one.target for one in verdicts):
         by_verdict = {
-            name: [str(one.layer) for one in verdicts if (one.target, one.verdict) == (target, key)]
+            name: [one.layer for one in verdicts if (one.target, one.verdict) == (target, key)]
             for key, name in VERDICT_NAMES.items()
         }
-        parts = [f"{name} in layers {', '.join(layers)}" for name, layers in by_verdict.items() if layers]
+        parts = [f"{name} in {_layers(layers)}" for name, layers in by_verdict.items() if layers]
         lines.append(f"{target}: {'; '.join(parts)}")
     if lines:
         yield f"Verdicts. {'. '.join(lines)}."
+
+
+def _layers(numbers: list[int]) -> str:
+    """Return "layer 0", or "layers 1 to 3, 5"."""
+    starts = [number for number in numbers if number - 1 not in numbers]
+    ends = [number for number in numbers if number + 1 not in numbers]
+    runs = [str(start) if start == end else f"{start} to {end}" for start, end in zip(starts, ends, strict=True)]
+    return f"{'layer' if len(numbers) == 1 else 'layers'} {', '.join(runs)}"
 
 
 def _convergence(found: list[_Estimates]) -> str:
@@ -270,20 +278,20 @@ def _verdict_table(model: str, verdicts: list[Judgement]) -> Table:
         for target in dict.fromkeys(one.target for one in verdicts)
     ]
     caption = (
-        f"used: present and used; unused: present, unused. A target is present in a layer if a linear probe beats the "
-        f"most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there moves "
-        f"{MOVED:.0%} more of the probability of the answers than erasing as many random directions. One-sided t-tests "
-        f"over texts, p ≤ {LEVEL} after Bonferroni's correction for {len(verdicts)} layers and targets; the table use "
-        "has each of them."
+        "By layer. used: present and used; unused: present, unused. A target is present in a layer if a linear probe "
+        f"beats the most frequent answer by more than {READABLE:.0%} of the letters, and used if erasing it there "
+        f"moves {MOVED:.0%} more of the probability of the answers than erasing as many random directions. One-sided "
+        f"t-tests over texts, p ≤ {LEVEL} after Bonferroni's correction for {len(verdicts)} layers and targets; the "
+        "table use has each of them."
     )
     columns = ("model", "target", *(f"layer_{layer}" for layer in layers))
-    return Table(columns, rows, caption, {f"layer_{layer}": f"layer {layer}" for layer in layers})
+    return Table(columns, rows, caption, {f"layer_{layer}": str(layer) for layer in layers})
 
 
 def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     columns = (
         *("model", "target", "layer", "verdict", "readable", "readable_error", "present_p"),
-        *("moved", "moved_random", "moved_random_variance", "beyond", "beyond_error", "used_p"),
+        *("moved", "moved_random", "beyond", "beyond_error", "used_p"),
         *("lost", "lost_random", "ser_rise", "ser_rise_random", "rank", "variance"),
     )
     labels = {
@@ -291,7 +299,6 @@ def _use_table(model: str, verdicts: list[Judgement]) -> Table:
         "present_p": "p (present)",
         "moved": "probability moved, target erased",
         "moved_random": "probability moved, as many random directions",
-        "moved_random_variance": "probability moved, as much random variance",
         "beyond": "probability moved beyond random directions",
         "lost": "nats lost, target erased",
         "lost_random": "nats lost, random directions",
@@ -304,7 +311,7 @@ def _use_table(model: str, verdicts: list[Judgement]) -> Table:
     rows = [
         (
             *(model, one.target, one.layer, one.verdict, *one.readable.cells, one.present_p, *one.moved_by_way),
-            *(*one.beyond.cells, one.used_p, *one.lost_by_way[:2], *one.errors_by_way[:2], one.rank, one.variance),
+            *(*one.beyond.cells, one.used_p, *one.lost_by_way, *one.errors_by_way, one.rank, one.variance),
         )
         for one in verdicts
     ]

@@ -15,8 +15,8 @@ from alice.probes.tasks import is_letter
 from alice.statistics import Floats
 from alice.text import Alphabet, Batch
 
-WAYS = ("erased", "same-rank", "same-variance")
-"""Erase the concept; as many random directions; random directions with the same share of the variance."""
+WAYS = ("erased", "same-rank")
+"""Erase the concept; erase as many random directions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Use:
     clean: Floats
     """Scores of the whole model, (text, 3)."""
     without: Floats
-    """Scores after erasing, (task, layer, way, text, 3); ways are WAYS, controls are means over their draws."""
+    """Scores after erasing, (task, layer, way, text, 3); ways are WAYS, the control is a mean over its draws."""
     rank: Floats
     """Number of directions that were erased, (task, layer)."""
     variance: Floats
@@ -66,8 +66,10 @@ def measure_use(
             continue
         some = batch.chosen(rows)
         index.append(some.index.cpu().numpy())
-        whole = cache[names[-1]][rows]
-        clean.append(_scores(ctx, some, whole, whole, len(names) - 1))
+        last = cache[names[-1]][rows]
+        with torch.inference_mode():
+            whole = ctx.model.log_probabilities(last, some.cipher_ids).exp()
+        clean.append(_scores(ctx, some, whole, [last], len(names) - 1)[0])
         found = [
             _erased(ctx, some, whole, cache[name][rows], layer, of_task[layer], draws=draws, seed=(number, task))
             for task, of_task in enumerate(erasers)
@@ -103,26 +105,27 @@ def _erased(
     """Return the scores of one layer without a concept and without random directions, (way, text, 3)."""
     place = is_letter(batch, ctx.alphabet)[:, :, None]
     generator = torch.Generator().manual_seed(int(np.random.default_rng((ctx.seed, layer, *seed)).integers(2**62)))
-    ranks = (eraser.rank, round(eraser.removed * stream.shape[-1]))
-    runs = [eraser(stream), *(eraser.random(stream, rank, generator) for rank in ranks for _ in range(draws))]
-    runs = [torch.where(place, run, stream) for run in runs]
-    found = np.stack([_scores(ctx, batch, whole, run, layer) for run in runs])
-    controls = found[1:].reshape(len(ranks), draws, *found.shape[1:]).mean(1)
-    return np.concatenate([found[:1], controls])
+    runs = [eraser(stream), *(eraser.random(stream, eraser.rank, generator) for _ in range(draws))]
+    found = _scores(ctx, batch, whole, [torch.where(place, run, stream) for run in runs], layer)
+    return np.stack([found[0], found[1:].mean(0)])
 
 
 @torch.inference_mode()
-def _scores(ctx: RunContext, batch: Batch, whole: Tensor, stream: Tensor, layer: int) -> Floats:
-    """Run the model on from the stream of a layer and return the scores of each text, (text, 3).
+def _scores(ctx: RunContext, batch: Batch, whole: Tensor, streams: Sequence[Tensor], layer: int) -> Floats:
+    """Run the model on from several streams of a layer and return the scores of each text, (stream, text, 3).
 
-    `whole` is the final stream of the whole model.
+    `whole` has the probabilities of the whole model's answers, (text, symbol, symbol).
     """
-    ids, model = batch.cipher_ids, ctx.model
-    resid = model.resid(ids, stream=stream, start=layer)
-    symbols = torch.arange(ctx.alphabet.size, device=ids.device)
-    letters = torch.isin(symbols, torch.from_numpy(ctx.alphabet.letter_ids.astype(np.int64)).to(ids.device))
-    present = (ids[:, :, None] == symbols).any(1) & letters  # (batch, symbol)
-    score = answer_scores(model, resid, ids, right_symbols(batch, ctx.alphabet), present)
-    before, after = (model.log_probabilities(one, ids).exp() for one in (whole, resid))
-    moved = (0.5 * (before - after).abs().sum(-1) * present).sum(1) / present.sum(1).clamp(min=1)
-    return torch.stack([score, symbol_errors(model, resid, ids, batch), moved], 1).double().cpu().numpy()
+    model, alphabet, ids = ctx.model, ctx.alphabet, batch.cipher_ids
+    symbols = torch.arange(alphabet.size, device=ids.device)
+    letters = torch.isin(symbols, torch.from_numpy(alphabet.letter_ids.astype(np.int64)).to(ids.device))
+    present = (ids[:, :, None] == symbols).any(1) & letters  # (text, symbol)
+    right = right_symbols(batch, alphabet)
+    resid = model.resid(ids.repeat(len(streams), 1), stream=torch.cat(list(streams)), start=layer)
+    found = []
+    for one in resid.split(len(batch)):
+        moved = 0.5 * (model.log_probabilities(one, ids).exp() - whole).abs().sum(-1)  # (text, symbol)
+        moved = (moved * present).sum(1) / present.sum(1).clamp(min=1)
+        scores = answer_scores(model, one, ids, right, present), symbol_errors(model, one, ids, batch), moved
+        found.append(torch.stack(scores, 1))
+    return torch.stack(found).double().cpu().numpy()

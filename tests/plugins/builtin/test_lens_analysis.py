@@ -203,7 +203,7 @@ def test_the_rank_correlation_is_that_of_scipy_and_its_interval_contains_it():
     lens = rng.random((20, 2, 9))
     model = lens + 0.1 * rng.random(lens.shape)
     model[:, 1] = 0.0
-    value, low, high = Causes(np.zeros((2, 9, 3)), lens, model, lens).spearman(rng)
+    value, low, high = Causes(*np.zeros((2, 2, 9, 3)), lens, model, lens).spearman(rng)
     assert value[0] == pytest.approx(spearmanr(lens[:, 0].mean(0), model[:, 0].mean(0)).statistic)
     assert low[0] <= value[0] <= high[0]
     assert np.isnan([value[1], low[1], high[1]]).all(), "equal effects have no ranks"
@@ -237,18 +237,30 @@ def test_a_lens_names_the_checkpoint_that_it_was_made_for(tmp_path):
         alice.load_lens(file)
 
 
-def test_findings_are_the_answer_layer_and_directions_by_their_effect_on_the_model():
+def test_findings_are_what_is_read_from_the_answer_layer_on_by_its_effect_on_the_model():
     analysis = QUICK
     result = analysis.run(tiny_context(tiny_model(), texts=6))
     found = analysis.findings(result)
-    assert found.answer_layer == result.metric("answer-layer").value
-    scores = [one.score for one in found.directions]
+    assert found.answer_layer is None
+    first = int(result.metric("answer-layer").value)
+    scores = [one.score for one in found.used_directions]
     assert scores == sorted(scores, reverse=True)
-    assert len(scores) == 3 * 3
-    effects = result.array("model-effect", model="base").mean(0)  # (layer, direction)
+    assert len(scores) == 3 * (3 - first)
+    effects = result.array("model-effect", model="base").mean(0)[first:]  # (layer, direction)
     layer, number = np.unravel_index(effects.argmax(), effects.shape)
-    assert (found.directions[0].layer, scores[0]) == (layer, effects.max())
-    assert np.array_equal(found.directions[0].vector, result.array("causal-basis", model="base")[layer, number])
+    assert (found.used_directions[0].layer, scores[0]) == (first + layer, effects.max())
+    reads = result.array("causal-reads", model="base")[first + layer, number]
+    assert np.array_equal(found.used_directions[0].vector, reads)
+
+
+def test_the_lens_reads_only_what_the_head_reads_although_the_causal_basis_mixes_in_what_varies():
+    planted = alice.planted.build("frequency")
+    ctx = RunContext.open(planted.model, samples=4, device="cpu")
+    found = measure_causes(ctx, train(ctx.training(4), epochs=1), texts=3, directions=3)["plain"]
+    used = np.stack([one.vector.numpy() for one in planted.truth.directions if one.layer == 3 and one.used])
+    inside = [np.square(part[3] @ used.T).sum(1) for part in (found.basis, found.reads)]  # (direction,) each
+    assert inside[0].min() < 0.7
+    assert inside[1].min() > 0.999
 
 
 def test_the_answer_layer_is_the_first_that_agrees_within_the_tolerance():

@@ -9,6 +9,7 @@ import torch
 from tiny import tiny
 from torch.nn.functional import one_hot
 
+from alice.cache import FOLDER_VARIABLE
 from alice.errors import AliceError
 from alice.plugins.builtin.probe import DEFAULT_TARGETS, Probe, Target
 from alice.plugins.builtin.probe.measure import jobs, measure
@@ -16,7 +17,6 @@ from alice.plugins.builtin.probe.use import measure_use
 from alice.plugins.builtin.probe.verdict import exceeds, over_splits
 from alice.plugins.builtin.random_twin import random_twin
 from alice.plugins.conformance import tiny_context
-from alice.plugins.context.store import FOLDER_VARIABLE
 from alice.probes.linear import IGNORED
 from alice.probes.tasks import Task, tasks
 from alice.statistics import Estimate
@@ -114,6 +114,7 @@ def test_the_verdicts_come_first_and_are_the_findings():
     assert all(found["symbol", layer].score > 0.8 for layer in range(3))
     rows = {row["target"]: row for row in result.tables["verdicts"].records()}
     assert rows["symbol"]["layer_2"] == found["symbol", 2].verdict
+    assert "letter: absent in layers 0 to 2." in result.summary
     mlps = Probe(**QUICK, kind="mlp", target=("vowel",))
     assert mlps.findings(mlps.run(tiny_context(tiny("base"), texts=24))).concepts == ()
 

@@ -24,7 +24,7 @@ TRUTH = Truth(
         **{("previous", layer): "unused" for layer in (1, 2)},
         ("previous", 0): "absent",
     },
-    directions=(Direction("one", 1, torch.eye(16)[0]), Direction("other", 1, torch.eye(16)[1])),
+    directions=(Direction("one", 1, torch.eye(16)[0], used=True), Direction("other", 1, torch.eye(16)[1], used=False)),
 )
 PLANTED = Planted("tiny", "It computes nothing.", tiny_model(), TRUTH)
 PARTS = ["L0H0", "L0H1", "L0 MLP", "L1H0", "L1H1", "L1 MLP"]
@@ -40,6 +40,7 @@ def perfect() -> Findings:
         answer_layer=2,
         concepts=tuple(ConceptFinding(name, layer, 0.5, said) for (name, layer), said in TRUTH.concepts.items()),
         directions=(DirectionFinding(1, AXES[0]), DirectionFinding(1, -2 * AXES[1])),
+        used_directions=(DirectionFinding(1, -AXES[0]),),
     )
 
 
@@ -56,6 +57,7 @@ def test_claims_that_know_nothing_are_at_chance(draw):
     means = {measure.name: np.mean([one[measure.name] for one in drawn]) for measure in MEASURES}
     for name in ("nodes-auroc", "verdicts", "decodability"):
         assert means[name] == pytest.approx(0.5, abs=0.05)
+    assert means["directions-used"] <= 0.55  # a permuted axis often lies along no planted direction
     assert means["answer-layer"] == pytest.approx(1 / 3, abs=0.08)
 
 
@@ -86,6 +88,14 @@ def test_directions_of_another_layer_are_not_compared_and_wrong_ones_lower_preci
     assert score(Findings(directions=(elsewhere,)), PLANTED)["directions-f1"] == 0.0
 
 
+def test_a_mixture_that_is_called_used_counts_by_its_score_as_far_as_it_lies_along_used_directions():
+    mixed, unknown, elsewhere = AXES[0] + AXES[1], AXES[5], DirectionFinding(2, AXES[1])
+    claims = (DirectionFinding(1, mixed, 2.0), DirectionFinding(1, AXES[0], 1.0), DirectionFinding(1, unknown, 9.0))
+    found = Findings(used_directions=(*claims, elsewhere))
+    assert score(found, PLANTED)["directions-used"] == pytest.approx(2 / 3)  # 1 + 1 of 2 + 1
+    assert np.isnan(score(Findings(used_directions=(elsewhere,)), PLANTED)["directions-used"])
+
+
 def test_what_is_not_claimed_is_not_scored():
     assert all(np.isnan(value) for value in score(Findings(), PLANTED).values())
 
@@ -104,6 +114,7 @@ def test_what_is_not_claimed_is_not_scored():
         (Findings(concepts=(ConceptFinding("rank", 1, 1.0, "banana"),)), "the verdict on 'rank' is 'banana'"),
         (Findings(directions=(DirectionFinding(1, np.ones(3)),)), "has the shape (3,); give (16,) finite numbers"),
         (Findings(directions=(DirectionFinding(1, np.full(16, np.nan)),)), "give (16,) finite numbers"),
+        (Findings(used_directions=(DirectionFinding(1, AXES[0], float("nan")),)), "the score of a direction is nan"),
     ],
 )
 def test_findings_that_cannot_be_compared_are_one_sentence(found, complaint):

@@ -45,8 +45,7 @@ def autoencoders_of(layers, width, decoder):
     """Return autoencoders that read and write the directions of `decoder`, (feature, d), without centring."""
     decoder = decoder.expand(layers, -1, -1)
     bias = torch.zeros(layers, decoder.shape[1])
-    nothing = torch.zeros(layers, width)
-    return Autoencoders(nothing, decoder, bias, decoder, nothing, torch.full((layers,), 1e-6))
+    return Autoencoders(torch.zeros(layers, width), decoder, bias, decoder, torch.full((layers,), 1e-6))
 
 
 def symbols(layers=3):
@@ -196,6 +195,8 @@ def test_equal_seeds_agree_wholly_and_random_ones_as_much_as_the_control():
     assert different.found[0] == 0
     assert stability([[one]], rng) is None
     assert np.isnan(stability([[one], [one[:0]]], rng).cosine[0])
+    assert stability([[one], [one[::-1]], [other]], rng).nearest[0] == pytest.approx((one @ other.T).max(1).clip(0))
+    assert not stability([[one], [one[:0]]], rng).nearest[0].any()
 
 
 def test_stored_features_read_the_same_after_loading(result, tmp_path):
@@ -222,19 +223,21 @@ def test_the_report_has_a_page_and_cards_for_every_layer(result):
     assert result.array("energy", model="bijective").shape == (3, 32)
 
 
-def test_findings_are_the_strongest_directions_of_every_layer(result):
+def test_findings_are_the_directions_that_the_other_seed_finds_too(result):
     found = Features().findings(result).directions
     scores = [claim.score for claim in found]
     assert scores == sorted(scores, reverse=True)
-    decoder, energy = (
-        result.artefact("features", model="bijective")["decoder"],
-        result.array("energy", model="bijective"),
-    )
-    for layer in range(3):
-        claims = [claim for claim in found if claim.layer == layer]
-        assert sum(claim.score for claim in claims) >= 0.99
-        assert claims[0].vector == pytest.approx(decoder[layer, energy[layer].argmax()])
-        assert np.linalg.norm(claims[0].vector) == pytest.approx(1, abs=1e-5)
+    nearest, frequency, energy = (result.array(name, model="bijective") for name in ("nearest", "frequency", "energy"))
+    assert (nearest[frequency == 0] == 0).all()
+    assert len(found) == (nearest >= 0.9).sum()
+    shares = energy / energy.sum(1, keepdims=True)
+    assert sum(scores) == pytest.approx(shares[nearest >= 0.9].sum())
+    repeated = dataclasses.replace(result, arrays={**result.arrays, "nearest@bijective": np.ones_like(nearest)})
+    claims = Features().findings(repeated).directions
+    layer, feature = np.unravel_index(shares.argmax(), shares.shape)
+    assert (len(claims), claims[0].layer) == (nearest.size, layer)
+    decoder = result.artefact("features", model="bijective")["decoder"]
+    assert np.array_equal(claims[0].vector, decoder[layer, feature].astype(np.float64))
 
 
 def test_one_seed_has_no_stability_and_one_text_no_interval(base):
@@ -242,6 +245,7 @@ def test_one_seed_has_no_stability_and_one_text_no_interval(base):
     assert "stability" not in result.figures
     assert not [metric for metric in result.metrics if metric.name.startswith("stability")]
     assert result.metric("loss-recovered").interval is None
+    assert Features().findings(result).directions == ()
 
 
 @pytest.mark.parametrize("option", ["samples", "training", "fitting", "expansion", "active", "seeds", "shown"])

@@ -75,6 +75,16 @@ def test_activations_of_a_text_do_not_depend_on_other_texts(trained, planted):
     assert torch.allclose(trained.encode(streams, 0)[:2], trained.encode(streams[:2], 0), atol=1e-6)
 
 
+def test_the_most_frequent_character_does_not_become_the_origin():
+    names, axes = torch.randint(8, (200, 256), generator=torch.Generator().manual_seed(0)), torch.eye(12)
+    streams = axes[torch.where(names < 4, 0, names)].expand(1, -1, -1, -1)  # half of all characters are the first axis
+    learner, scaling = Learner(1, 12, Size(12, 1), torch.Generator().manual_seed(0)), Scaling.of(streams[:, 0])
+    for step in range(200):
+        learner.step(scaling.scaled(streams[:, step]), 4 * learning_rate(step / 200))
+    others = axes[4:8] @ learner.finished(scaling).decoder[0].T
+    assert others.max(1).values.min() > 0.8
+
+
 def test_directions_have_length_one(trained):
     assert torch.allclose(trained.decoder.norm(dim=-1), torch.ones(LAYERS, FEATURES), atol=1e-5)
 
