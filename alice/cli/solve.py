@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,32 +13,45 @@ from click.core import ParameterSource
 from alice.cli.options import FILE, PATH, PLUGIN_HELP, device_option
 from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
-from alice.cli.solve_screen import can_animate, show, solve_console
+from alice.cli.solve_screen import can_animate, show, show_first, solve_console
 from alice.errors import AliceError
 from alice.files import read_text, regular_file
-from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, CLIMBER_TEXTS
-from alice.plugins.solvers import SolverSetup, check_solver, open_solver
-from alice.text import QUOTES
+from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS
+from alice.plugins.solvers import MODEL as DEFAULT_MODEL
+from alice.plugins.solvers import SolverSetup, check_solver, solutions
+from alice.text import QUOTES, open_corpus
 
 if TYPE_CHECKING:
-    from alice.solving import Solution
+    from alice.solving import Languages, Solution
 
+GUIDED, MODEL = "guided", "model"
+"""The solvers that use a checkpoint."""
+_COMMAND_LINE = ParameterSource.COMMANDLINE
 LARGEST_FILE = 50_000_000
 """Bytes; all lines are solved at once."""
 EPILOG = (
-    f"Solvers are beam (over 6-grams; it first learns from the first {BEAM_TEXTS:,} texts of the training split of "
-    f"{QUOTES}), hill-climbing (over quadgrams of the first {CLIMBER_TEXTS:,}), subbreaker if it is installed, and "
-    "those of plugins; alice-interp plugins lists them."
+    f"Solvers are guided (the model and a language model together, the default), model (the network alone), beam (over "
+    f"6-grams), bayes (most probable in a sample of all keys, by 6-grams), hill-climbing (over quadgrams of the "
+    f"first {CLIMBER_TEXTS:,} training texts), subbreaker if it is installed, the paper's baselines and those of "
+    f"plugins; alice-interp plugins lists them. The language model is learned from the training split of {QUOTES} on "
+    f"first use and kept in the cache."
 )
 
 
 @click.command(epilog=EPILOG)
 @click.argument("text", required=False)
 @click.option("--file", type=FILE, help="Solve every line of a file.")
-@click.option("--ckpt", default="base", show_default=True, help="Bundled model, checkpoint folder or hub id.")
-@click.option("--solver", metavar="NAME", help="Solve without a model: beam, hill-climbing or another; see below.")
+@click.option("--ckpt", default=DEFAULT_MODEL, show_default=True, help="Bundled model, checkpoint folder or hub id.")
+@click.option("--solver", metavar="NAME", default=GUIDED, show_default=True, help="How to solve; see below.")
+@click.option(
+    "--lm-data",
+    metavar="CORPUS",
+    multiple=True,
+    help=f"Corpus to learn the language from; repeat for several, one language each.  [default: {QUOTES}]",
+)
 @click.option("--plugin", "files", type=PATH, multiple=True, help=PLUGIN_HELP)
-@click.option("--layers", is_flag=True, help="Show the answer after each layer.")
+@click.option("--layers", is_flag=True, help="Show the model's answer after each layer.")
+@click.option("--explain", is_flag=True, help="Show where network and search disagree, and by how much (guided).")
 @click.option("--animation/--no-animation", default=True, help="Show a single text layer by layer on a terminal.")
 @device_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -48,75 +61,144 @@ def solve(
     text: str | None,
     file: Path | None,
     ckpt: str,
-    solver: str | None,
+    solver: str,
+    lm_data: tuple[str, ...],
     files: tuple[Path, ...],
     layers: bool,
+    explain: bool,
     animation: bool,
     device: str | None,
     as_json: bool,
 ) -> None:
     """Decrypt TEXT, or `-` for one text per line from standard input.
 
-    On a terminal, the brighter a letter, the more confident the model is of it; letters that a layer changed are
+    On a terminal, the brighter a letter, the more confident the solver is of it; letters that a layer changed are
     underlined.
     """
-    model_options = ("ckpt", "layers", "device")
-    given = [f"--{name}" for name in model_options if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT]
-    if solver is not None and given:
-        raise AliceError(f"{given[0]} is for models and cannot be combined with --solver; leave one of them out")
-    if solver is None and files:
-        raise AliceError("--plugin adds solvers here; choose one with --solver")
-    lines = _lines(text, file)
-    console = solve_console()
-    animated = animation and not as_json and len(lines) == 1 and can_animate(console) and solver is None
-    if solver is not None:
-        solutions = solve_lines_by(solver, lines, files)
+    _check_options(ctx, solver)
+    lines, console = _lines(text, file), solve_console()
+    animated = animation and not as_json and len(lines) == 1 and can_animate(console) and solver in (GUIDED, MODEL)
+    own = None
+    if solver == MODEL or (solver == GUIDED and (layers or animated)):
+        own = solve_lines(ckpt, lines, layers=layers or animated, device=device)
+    if solver == GUIDED and own and animated:
+        show_first(own[0], console, layers=layers)
+        own, layers, animated = None, False, False  # what was shown is not shown again
+    if solver == GUIDED:
+        found = solve_guided(ckpt, lines, lm_data, own=own, device=device)
     else:
-        solutions = solve_lines(ckpt, lines, layers=layers or animated, device=device)
-    for number, solution in enumerate(solutions):
+        found = iter(own) if own else solve_lines_by(solver, lines, lm_data, files)
+    for number, solution in enumerate(_solved(found)):
         if as_json:
             click.echo(json.dumps(_as_json(solution), ensure_ascii=False))
             continue
         if number:
             console.print()
-        show(solution, console, layers=layers, animated=animated)
+        show(solution, console, layers=layers, animated=animated, explain=explain)
+
+
+def _check_options(ctx: click.Context, solver: str) -> None:
+    """Refuse options that the solver does not use."""
+
+    def given(*names: str) -> list[str]:
+        return [f"--{name}" for name in names if ctx.get_parameter_source(name.replace("-", "_")) is _COMMAND_LINE]
+
+    if solver not in (GUIDED, MODEL) and (found := given("ckpt", "layers", "device")):
+        raise AliceError(
+            f"{found[0]} is for models and cannot be combined with --solver {solver}; leave one of them out"
+        )
+    if solver in (GUIDED, MODEL) and given("files"):
+        raise AliceError("--plugin adds solvers here; choose one with --solver")
+    if solver == MODEL and (found := given("lm-data", "explain")):
+        raise AliceError(f"{found[0]} is for the search and cannot be combined with --solver {MODEL}; leave one out")
+    if solver != GUIDED and (found := given("explain")):
+        raise AliceError(f"{found[0]} needs --solver {GUIDED}, which compares the model with the search")
 
 
 def solve_lines(ckpt: str, lines: list[str], *, layers: bool, device: str | None = None) -> "list[Solution]":
-    """Solve texts with a checkpoint; it is an error if none of them can be solved."""
+    """Solve texts with a checkpoint."""
     with busy("loading the model"):
         from alice.front_door import solve as solve_texts
 
-        return _solved(solve_texts(lines, model=ckpt, layers=layers, device=device))
+        return solve_texts(lines, model=ckpt, layers=layers, device=device)
 
 
-def solve_lines_by(name: str, lines: list[str], files: Sequence[Path] = ()) -> "list[Solution]":
-    """Solve texts with a solver that is not a model."""
+def solve_guided(
+    ckpt: str,
+    lines: list[str],
+    lm_data: Sequence[str],
+    *,
+    own: "list[Solution] | None" = None,
+    device: str | None = None,
+) -> "Iterator[Solution]":
+    """Solve texts with a checkpoint and language models together; with a model's own answers, keep their layers.
+
+    Without the default corpus there is no language model, and the model alone solves.
+    """
+    try:
+        sources = [open_corpus(source).name for source in lm_data or (QUOTES,)]
+    except AliceError as error:
+        if lm_data:
+            raise
+        click.echo(f"note: solving with the model alone ({error})", err=True)
+        yield from own or solve_lines(ckpt, lines, layers=False, device=device)
+        return
+    with busy("loading the model"):
+        from alice.front_door import load_kept
+        from alice.solving import GuidedSolver, open_languages
+
+        model = load_kept(ckpt, device)
+    solver = GuidedSolver(model, open_languages(sources, track))
+    for number, solution in enumerate(_tracked(solver.solutions(lines), "Solving", len(lines))):
+        shown = own[number] if own else solution
+        yield replace(solution, layers=shown.layers, layer_confidence=shown.layer_confidence)
+
+
+def solve_lines_by(
+    name: str, lines: list[str], lm_data: Sequence[str] = (), files: Sequence[Path] = ()
+) -> "Iterator[Solution]":
+    """Solve texts with a solver that is not a model; a corpus that it does not learn from is refused."""
     announce(files)
     plugins = load_plugins(files)
     check_solver(name, plugins.solvers)
-    with busy(f"preparing {name}"):
-        from alice.solving import solve_with
+    learned: list[str] = []
 
-        solver = open_solver(name, plugins.solvers, SolverSetup(_training_texts))
-    return _solved(list(track(solve_with(solver, lines), f"Solving with {name}", total=len(lines))))
+    def languages() -> "Languages":
+        from alice.solving import open_languages
+
+        learned.extend(lm_data)
+        return open_languages(lm_data or (QUOTES,), track)
+
+    def training_texts(count: int) -> list[str]:
+        from alice.front_door import first_training_texts
+
+        learned.extend(lm_data[:1])
+        return first_training_texts(lm_data[0] if lm_data else QUOTES, count)
+
+    setup = SolverSetup(training_texts, open_languages=languages)
+    for solution in _tracked(solutions(name, plugins.solvers, setup, lines), f"Solving with {name}", len(lines)):
+        if unused := [corpus for corpus in lm_data if corpus not in learned]:
+            raise AliceError(f"the solver {name} does not learn from --lm-data {unused[0]}; leave it out")
+        yield solution
 
 
-def _training_texts(count: int) -> list[str]:
-    """Return training texts of the default corpus, from a context as in an analysis; this imports torch."""
-    from alice.plugins.context import RunContext
-    from alice.plugins.context.sample import open_samples
-    from alice.text import ENGLISH
-    from alice.text.cleaning import LONGEST
-
-    texts = open_samples(QUOTES, [ENGLISH], longest=LONGEST, split="test", count=None, seed=0, corpora={})
-    return RunContext(texts=texts[0]).training_texts(count)
+def _tracked(solutions: "Iterator[Solution]", label: str, total: int) -> "Iterator[Solution]":
+    """Show progress, unless the solutions themselves appear on the terminal one by one."""
+    return solutions if total > 1 and sys.stdout.isatty() else track(solutions, label, total=total)
 
 
-def _solved(solutions: "list[Solution]") -> "list[Solution]":
-    if not any(solution.key for solution in solutions):
-        raise AliceError(f"{solutions[0].ciphertext[:40]!r} cannot be solved: {solutions[0].note}")
-    return solutions
+def _solved(solutions: "Iterator[Solution]") -> "Iterator[Solution]":
+    """Yield solutions as they come; it is an error if none of the texts can be solved, and nothing is yielded then."""
+    waiting: list[Solution] = []
+    is_any = False
+    for solution in solutions:
+        is_any = is_any or bool(solution.key)
+        waiting.append(solution)
+        if is_any:
+            yield from waiting
+            waiting.clear()
+    if waiting:
+        raise AliceError(f"{waiting[0].ciphertext[:40]!r} cannot be solved: {waiting[0].note}")
 
 
 def _lines(text: str | None, file: Path | None) -> list[str]:

@@ -17,7 +17,6 @@ SHADES = ((0.95, "bold green"), (0.75, "green"), (0.5, "dim green"), (0.0, "dim"
 SECONDS_TO_ANIMATE = 1.2
 LAYER, LABEL, CELL = 9, 12, 4
 """Widths in columns: name of a layer, label of a row of the key, letter of the key."""
-LEGEND = "  (%, ** = sure)"
 DEFAULT_WIDTH = 80
 
 
@@ -34,20 +33,51 @@ def can_animate(console: Console) -> bool:
     return console.file.isatty() and not console.is_dumb_terminal and not console.no_color
 
 
-def show(solution: "Solution", console: Console, *, layers: bool, animated: bool = False) -> None:
+def show_first(solution: "Solution", console: Console, *, layers: bool) -> None:
+    """Print the model's own answer before a search begins, layer by layer in place or, if asked for, in lines."""
+    _show_layers(solution, console, layers=layers, animated=True)
+    console.print(Text.assemble(("network".ljust(LAYER), "dim"), _shaded(solution.plaintext, *_of(solution))))
+
+
+def show(
+    solution: "Solution", console: Console, *, layers: bool, animated: bool = False, explain: bool = False
+) -> None:
     """Print a solution: layers if asked for, plaintext, key with its confidence if known, and the note."""
+    _show_layers(solution, console, layers=layers, animated=animated)
+    if solution.key:
+        console.print(_shaded(solution.plaintext, *_of(solution)))
+        _show_key(solution, console)
+    else:
+        console.print(Text(solution.plaintext, style="dim"))
+    if explain and solution.candidates:
+        for line in _explained(solution):
+            console.print(line)
+    if solution.also:
+        console.print(Text(solution.also, style="cyan"))
+    if solution.message:
+        console.print(Text(solution.message, style="yellow"))
+
+
+def _of(solution: "Solution") -> tuple[str, Mapping[str, float]]:
+    return solution.ciphertext, solution.confidence
+
+
+def _explained(solution: "Solution") -> Iterator[Text]:
+    """Yield on how many letters network and search agree, and for the others what the network's would have cost."""
+    same, changes = len(solution.key) - len(solution.changes), solution.changes
+    yield Text(f"network and search agree on {same} of {len(solution.key)} letters")
+    for one in sorted(changes, key=lambda change: -change.nats):
+        yield Text.assemble(
+            f"  {one.cipher}: network {one.network}, search {one.found}", (f"  {one.nats:+.1f} nats", "dim")
+        )
+
+
+def _show_layers(solution: "Solution", console: Console, *, layers: bool, animated: bool) -> None:
     if layers:
         for line in _paced(_layer_lines(solution, console), len(solution.layers), animated=animated):
             console.print(line)
     elif animated:
         _animate(solution, console)
-    if solution.key:
-        console.print(_shaded(solution.plaintext, solution.ciphertext, solution.confidence))
-        _show_key(solution, console)
-    else:
-        console.print(Text(solution.plaintext, style="dim"))
-    if solution.message:
-        console.print(Text(solution.message, style="yellow"))
 
 
 def _animate(solution: "Solution", console: Console) -> None:
@@ -91,8 +121,10 @@ def _shade(confidence: float) -> str:
 
 def _show_key(solution: "Solution", console: Console) -> None:
     """Print the plain letter of each cipher letter with its confidence, in equal parts on a narrow terminal."""
-    letters, percent = list(solution.key), solution.percent
-    fitting = max(1, (console.width - LABEL - len(LEGEND)) // CELL) if console.is_terminal else len(letters)
+    from alice.solving.solution import LEGEND
+
+    letters, percent, legend = list(solution.key), solution.percent, f"  ({LEGEND})"
+    fitting = max(1, (console.width - LABEL - len(legend)) // CELL) if console.is_terminal else len(letters)
     size = ceil(len(letters) / ceil(len(letters) / fitting))
     for start in range(0, len(letters), size):
         part = letters[start : start + size]
@@ -101,7 +133,7 @@ def _show_key(solution: "Solution", console: Console) -> None:
         console.print(_row("plain", [solution.key[letter] for letter in part], shades))
         if percent:
             row = _row("confidence", [percent[letter] for letter in part], shades)
-            console.print(row.append(LEGEND, style="dim"))
+            console.print(row.append(legend, style="dim"))
 
 
 def _row(label: str, cells: Sequence[str], shades: Sequence[str]) -> Text:

@@ -2,7 +2,8 @@
 
 Cipher letters are decided one by one, in the order that soonest makes whole n-grams readable; the most likely partial
 keys are kept. The score of a key is the log-probability of the symbols that it can read, each given the decided symbols
-before it, plus a bound for the letters that are still to be decided.
+before it, plus a bound for the letters that are still to be decided. A prior, such as the opinion of a network, may
+add a score to each entry of the key.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ ORDER = 6
 """Length of the n-grams, as in the paper."""
 BEAM = 1000
 """Default number of partial keys that are kept."""
+FEWEST_EXTENSIONS = 60
+"""Minimum number of extensions to score, for narrow beams; one key has up to 26."""
 LOOKUPS_AT_ONCE = 1_000_000
 
 
@@ -29,7 +32,7 @@ class Hypotheses:
     free: Ints
     """Letters that a key has not used, from the most to the least common, (keys, letters)."""
     scores: Floats
-    """Log-probability of the readable symbols, (keys,)."""
+    """Log-probability of the readable symbols plus the prior of the entries, (keys,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class BeamSearch:
     ngrams: CharNgrams
     beam: int = BEAM
     """Number of partial keys that are kept after each step."""
+    extensions: int | None = None
+    """Extensions to score for each key of a full beam, those that look best by prior and frequency; all if None."""
 
     def solve(self, ciphertext: str) -> str:
         """Return the plaintext in capitals; characters that are not letters stay."""
@@ -65,14 +70,26 @@ class BeamSearch:
 
     def find_key(self, cipher: Ints) -> Ints:
         """Return the plain symbol of each cipher symbol, (27,); letters that do not occur get the unused ones."""
+        return self.find_keys(cipher).keys[0]
+
+    def find_keys(self, cipher: Ints, prior: Floats | None = None, urgency: Floats | None = None) -> Hypotheses:
+        """Return the best keys, complete; letters that do not occur get the unused ones.
+
+        Args:
+            cipher: the symbols of the ciphertext, from `symbols_of`.
+            prior: what to add to the score for each plain letter of each cipher letter, (26, 26).
+            urgency: factor for each cipher letter, (26,), by which it counts more when the next is chosen.
+
+        """
         found, decided = self._start(), list[int]()
+        prior = np.zeros((N_LETTERS, N_LETTERS), dtype=np.float32) if prior is None else prior
         if len(cipher) >= self.ngrams.order:
-            for step in steps(cipher, self.ngrams.order):
-                found = self._extend(found, step)
+            for step in steps(cipher, self.ngrams.order, urgency):
+                found = self._extend(found, step, prior[step.symbol])
                 decided.append(step.symbol)
-        key = found.keys[0].copy()
-        key[np.setdiff1d(np.arange(N_LETTERS), decided)] = found.free[0]
-        return key
+        keys = found.keys.copy()
+        keys[:, np.setdiff1d(np.arange(N_LETTERS), decided)] = found.free
+        return Hypotheses(keys, found.free, found.scores)
 
     def _start(self) -> Hypotheses:
         keys = np.zeros((1, N_SYMBOLS), dtype=np.int64)
@@ -84,50 +101,54 @@ class BeamSearch:
         """Return the log-probabilities of letters without a context."""
         return self.ngrams.logs(np.zeros_like(letters), letters, 0)
 
-    def _extend(self, found: Hypotheses, step: Step) -> Hypotheses:
-        """Extend every key by each choice of a free letter for a symbol, and keep the best."""
-        scores = found.scores[:, None] + self._gains(found, step)  # (keys, letters)
-        hopes = (scores + self._hopes(found.free, step.rest)).ravel()
-        best = np.arange(len(hopes))
-        if len(best) > self.beam:
-            best = np.argpartition(-hopes, self.beam)[: self.beam]
-        best = best[np.argsort(-hopes[best], kind="stable")]
-        parents, choices = np.divmod(best, found.free.shape[1])
-        keys = found.keys[parents]
-        keys[:, step.symbol] = found.free[parents, choices]
-        kept = np.arange(found.free.shape[1]) != choices[:, None]
-        return Hypotheses(keys, found.free[parents][kept].reshape(len(best), -1), scores.ravel()[best])
+    def _extend(self, found: Hypotheses, step: Step, prior: Floats) -> Hypotheses:
+        """Extend every key by each promising choice of a free letter for a symbol, and keep the best."""
+        hopes = self._hopes(found.free, step.rest)  # (keys, letters)
+        scores = found.scores[:, None] + prior[found.free]
+        chosen = self._promising((scores + hopes).ravel())
+        parents, choices = np.divmod(chosen, found.free.shape[1])
+        letters = found.free[parents, choices]
+        sums = scores.ravel()[chosen] + self._gains(found.keys, parents, letters, step)
+        best = _largest(sums + hopes.ravel()[chosen], self.beam)
+        keys = found.keys[parents[best]]
+        keys[:, step.symbol] = letters[best]
+        kept = np.arange(found.free.shape[1]) != choices[best, None]
+        free = found.free[parents[best]][kept].reshape(len(best), -1)
+        return Hypotheses(keys, free, sums[best])
 
-    def _gains(self, found: Hypotheses, step: Step) -> Floats:
-        """Return the change in log-probability of the readable symbols by each choice, (keys, letters)."""
-        gains = np.zeros(found.free.shape, dtype=np.float32)
-        size = max(1, LOOKUPS_AT_ONCE // max(1, found.free.shape[1] * len(step.windows)))
-        for start in range(0, len(gains), size):
-            part = slice(start, start + size)
-            keys, free = found.keys[part], found.free[part]
-            gains[part] = self._now(keys, free, step) - self._so_far(keys, step)[:, None]
-        return gains
+    def _promising(self, scores: Floats) -> Ints:
+        """Return which of all extensions to score with n-grams."""
+        if self.extensions is None:
+            return np.arange(len(scores))
+        most = max(self.extensions * self.beam, FEWEST_EXTENSIONS)
+        return np.arange(len(scores)) if len(scores) <= most else np.argpartition(-scores, most)[:most]
 
-    def _now(self, keys: Ints, free: Ints, step: Step) -> Floats:
-        """Return the log-probability of a step's n-grams after each choice, (keys, letters)."""
-        total = np.zeros(free.shape, dtype=np.float32)
+    def _gains(self, keys: Ints, parents: Ints, letters: Ints, step: Step) -> Floats:
+        """Return the change in log-probability of the readable symbols by each extension, (extensions,)."""
+        gains = -self._so_far(keys, step)[parents]
+        size = max(1, LOOKUPS_AT_ONCE // max(1, len(step.windows)))
         for length in np.unique(step.after):
-            chosen, places = step.after == length, _places(length)
-            windows = step.windows[chosen][:, -length:]
+            chosen = step.after == length
+            windows, times = step.windows[chosen][:, -length:], step.times[chosen]
             new = windows == step.symbol
-            known = np.where(new, 0, keys[:, windows])  # (keys, windows, length)
-            contexts = (known[..., :-1] @ places)[:, None] + free[..., None] * (new[:, :-1] @ places)
-            lasts = known[:, None, :, -1] + free[..., None] * new[:, -1]
-            total += self.ngrams.logs(contexts, lasts, int(length) - 1) @ step.times[chosen]
-        return total
+            known = keys.copy()
+            known[:, step.symbol] = 0
+            contexts, lasts = _numbers(known[:, windows.T]), known[:, windows[:, -1]]  # (keys, windows)
+            shifts = _numbers(new.T[None].astype(np.int64))  # by which a context grows for each step of the letter
+            for start in range(0, len(letters), size):
+                part = slice(start, start + size)
+                row, letter = parents[part], letters[part, None]
+                places = (contexts[row] + letter * shifts, lasts[row] + letter * new[:, -1])
+                gains[part] += self.ngrams.logs(*places, int(length) - 1) @ times
+        return gains
 
     def _so_far(self, keys: Ints, step: Step) -> Floats:
         """Return the log-probability of a step's n-grams before the choice, (keys,)."""
         total = np.zeros(len(keys), dtype=np.float32)
         for length in np.unique(step.before[step.before > 0]):
             chosen = step.before == length
-            known = keys[:, step.windows[chosen][:, -length:]]
-            logs = self.ngrams.logs(known[..., :-1] @ _places(length), known[..., -1], int(length) - 1)
+            windows = step.windows[chosen][:, -length:]
+            logs = self.ngrams.logs(_numbers(keys[:, windows.T]), keys[:, windows[:, -1]], int(length) - 1)
             total += logs @ step.times[chosen]
         return total
 
@@ -143,34 +164,41 @@ class BeamSearch:
         return np.cumsum(as_is, axis=1) - as_is + np.cumsum(one_on[:, ::-1], axis=1)[:, ::-1]
 
 
-def steps(cipher: Ints, order: int) -> list[Step]:
+def steps(cipher: Ints, order: int, urgency: Floats | None = None) -> list[Step]:
     """Return the steps of the search; the next letter is always the one that makes most readable.
 
-    An n-gram counts with the number of decided symbols at its end.
+    An n-gram counts with the number of decided symbols at its end. It can only become more readable by the symbol
+    before that end, so one pass over the n-grams gives the gain of every letter.
     """
     windows, times = np.unique(sliding_window_view(cipher, order), axis=0, return_counts=True)
-    counts = np.bincount(cipher, minlength=N_SYMBOLS)
-    known, before, found = [BOUNDARY], np.zeros_like(times), list[Step]()
-    undecided = [symbol for symbol in range(N_LETTERS) if counts[symbol]]
-    while undecided:
-        ends = {symbol: decided_ends(windows, [*known, symbol]) for symbol in undecided}
-        symbol = max(undecided, key=lambda one: int(ends[one] @ times))
-        undecided.remove(symbol)
-        known.append(symbol)
-        after, more = ends[symbol], ends[symbol] > before
+    backwards, weights = windows[:, ::-1], times.astype(np.float32)
+    counts = np.bincount(cipher, minlength=N_SYMBOLS)[:N_LETTERS]
+    undecided, known = counts > 0, backwards == BOUNDARY
+    factors = np.ones(N_LETTERS, dtype=np.float32) if urgency is None else urgency
+    ends, scored, found = np.cumprod(known, axis=1).sum(1), np.zeros_like(times), list[Step]()
+    while undecided.any():
+        lacking = np.append(backwards, np.full((len(windows), 1), BOUNDARY), axis=1)[np.arange(len(windows)), ends]
+        after = np.cumprod(known | (backwards == lacking[:, None]), axis=1).sum(1)
+        gains = np.bincount(lacking, weights * (after - ends), minlength=N_SYMBOLS)[:N_LETTERS]
+        symbol = int(np.where(undecided, gains * factors, -1).argmax())
+        undecided[symbol] = False
+        more = lacking == symbol
         rest = np.sort(counts[undecided])[::-1]
-        parts = (windows[more], times[more].astype(np.float32), before[more], after[more])
-        found.append(Step(symbol, *parts, rest))
-        before = after
+        found.append(Step(symbol, windows[more], weights[more], scored[more], after[more], rest))
+        ends, scored = np.where(more, after, ends), np.where(more, after, scored)
+        known |= backwards == symbol
     return found
 
 
-def decided_ends(windows: Ints, decided: list[int]) -> Ints:
-    """Return the number of decided symbols at the end of each n-gram, (windows,)."""
-    known = np.isin(windows, decided)[:, ::-1]
-    return np.cumprod(known, axis=1).sum(1)
+def _largest(values: Floats, count: int) -> Ints:
+    """Return the places of the largest values, the largest first."""
+    places = np.arange(len(values)) if len(values) <= count else np.argpartition(-values, count)[:count]
+    return places[np.argsort(-values[places], kind="stable")]
 
 
-def _places(length: int) -> Ints:
-    """Return the place value of each symbol of a context in its number, (length - 1,)."""
-    return N_SYMBOLS ** np.arange(length - 1)[::-1]
+def _numbers(symbols: Ints) -> Ints:
+    """Return the number of each n-gram without its last symbol, (rows, n, ngrams) -> (rows, ngrams)."""
+    numbers = np.zeros((symbols.shape[0], symbols.shape[2]), dtype=np.int64)
+    for place in range(symbols.shape[1] - 1):
+        numbers = numbers * N_SYMBOLS + symbols[:, place]
+    return numbers

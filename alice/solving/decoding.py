@@ -24,13 +24,17 @@ def solve(model: Alice, texts: Sequence[str], *, layers: bool = False) -> Iterat
     readings = [read(text, model.alphabet) for text in texts]
     faults = [reading.fault(model.config.n_ctx) for reading in readings]
     found = {n: unsolved(texts[n], fault) for n, fault in enumerate(faults) if fault}
-    solvable = np.array([n for n, fault in enumerate(faults) if not fault], dtype=np.int64)
-    lengths = np.array([len(readings[n].ids) for n in solvable], dtype=np.int64)
-    for group in plan(lengths, LIMIT):
-        numbers = solvable[group].tolist()
+    for numbers in batches_of(readings, [not fault for fault in faults]):
         answers = _solve_batch(model, [readings[n] for n in numbers], layers=layers)
         found |= dict(zip(numbers, answers, strict=True))
     return (found[number] for number in range(len(texts)))
+
+
+def batches_of(readings: Sequence[Reading], wanted: Sequence[bool]) -> Iterator[list[int]]:
+    """Yield the numbers of the wanted texts in batches of similar length."""
+    numbers = np.flatnonzero(np.array(wanted, dtype=bool))
+    lengths = np.array([len(readings[number].ids) for number in numbers.tolist()], dtype=np.int64)
+    return (numbers[group].tolist() for group in plan(lengths, LIMIT))
 
 
 @torch.inference_mode()

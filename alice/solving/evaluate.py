@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from alice.metrics import SHORT, bin_names, error_rates, length_bin
 from alice.model import Alice
-from alice.statistics import Estimate, Floats, RatioBootstrap, Spread, bayesian_bootstrap, spread
+from alice.statistics import Estimate, Floats, Ints, RatioBootstrap, Spread, bayesian_bootstrap, spread
 from alice.text import Batch
 
 
@@ -70,15 +70,22 @@ class ErrorTable:
     """The same for the texts that share no passage with a text of another split, if these were looked for."""
 
 
-@torch.inference_mode()
 def score(model: Alice, batches: Iterable[Batch]) -> Scores:
     """Decode every batch on the model's device and compare with the plaintext, one batch in memory at a time."""
-    device = model.cfg.device
-    index, lengths, errors = [], [], []
-    for batch in batches:
-        output = model(batch.cipher_ids.to(device), soft=False)
-        errors.append(error_rates(output.argmax(-1).cpu().numpy(), batch.plain_ids.cpu().numpy()))
-        lengths.append(batch.mask.sum(1).cpu().numpy())
-        index.append(batch.index.cpu().numpy())
-    order = np.argsort(np.concatenate(index))
-    return Scores(np.concatenate(lengths)[order], np.concatenate(errors)[order])
+    return join_scores(score_batch(model, batch) for batch in batches)
+
+
+@torch.inference_mode()
+def score_batch(model: Alice, batch: Batch) -> tuple[Ints, Scores]:
+    """Decode one batch and compare it with the plaintext; return the numbers of its texts as well, (texts,)."""
+    output = model(batch.cipher_ids.to(model.cfg.device), soft=False)
+    errors = error_rates(output.argmax(-1).cpu().numpy(), batch.plain_ids.cpu().numpy())
+    return batch.index.cpu().numpy(), Scores(batch.mask.sum(1).cpu().numpy(), errors)
+
+
+def join_scores(parts: Iterable[tuple[Ints, Scores]]) -> Scores:
+    """Join the scores of batches, in the order of the texts' numbers."""
+    numbers, found = zip(*parts, strict=True)
+    order = np.argsort(np.concatenate(numbers))
+    lengths, errors = (np.concatenate([getattr(one, name) for one in found]) for name in ("lengths", "errors"))
+    return Scores(lengths[order], errors[order])

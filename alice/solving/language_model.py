@@ -22,17 +22,18 @@ BOUNDARY = N_LETTERS
 N_SYMBOLS = N_LETTERS + 1
 LONGEST = 6
 """Longest n-grams; one more symbol would make the table of contexts 27 times as large, 1.5 GB."""
-TEXTS_AT_ONCE = 10_000
+TEXTS_AT_ONCE, PARTS = 5_000, 8
+"""Texts that are counted at once, and counted parts that are kept before they are summed."""
 _BEFORE = "\n"
 
 
 def symbols_of(text: str, order: int) -> Ints:
     """Return the symbols of a text: letters as 0-25, boundaries as 26; `order` - 1 boundaries before, one after."""
-    return _symbols([text], order)[0]
+    return symbols_of_all([text], order)[0]
 
 
-def _symbols(texts: Iterable[str], order: int) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the concatenated symbols of texts, and which of them are boundaries before a text."""
+def symbols_of_all(texts: Iterable[str], order: int) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the concatenated symbols of texts, and which of them are the boundaries put before a text."""
     whole = "".join(f"{_BEFORE * (order - 1)}{text.replace(_BEFORE, ' ')} " for text in texts)
     codes = np.frombuffer(whole.encode("ascii", errors="replace").upper(), dtype=np.uint8).astype(np.int64)
     before = codes == ord(_BEFORE)
@@ -76,36 +77,62 @@ class CharNgrams:
         for length in range(1, order):
             contexts, places = np.unique(codes // N_SYMBOLS % N_SYMBOLS**length, return_inverse=True)
             shorter = rows[-1][contexts % N_SYMBOLS ** (length - 1)] // N_SYMBOLS
-            lower = np.concatenate(chances)[shorter]
+            lower = np.concatenate(chances)[shorter]  # a copy
             rows.append(np.tile(rows[-1], N_SYMBOLS))
             rows[-1][contexts] = N_SYMBOLS * (sum(map(len, chances)) + np.arange(len(contexts)))
             chances.append(_interpolated(places * N_SYMBOLS + codes % N_SYMBOLS, counts, lower))
-        return cls(order, tuple(rows), np.log(np.concatenate(chances)).ravel())
+        table = np.concatenate(chances).ravel()
+        return cls(order, tuple(rows), np.log(table, out=table))
 
     def logs(self, contexts: NDArray[Any], symbols: NDArray[Any], length: int) -> Floats:
         """Return the log-probability of symbols after contexts of one length, which are given by their numbers."""
         return self.table[self.rows[length][contexts] + symbols]
 
+    def symbol_logs(self, symbols: Ints, order: int | None = None) -> Floats:
+        """Return the log-probability of each symbol given those before it, (..., n) -> (..., n - order + 1)."""
+        length = (order or self.order) - 1
+        return self.logs(number_ngrams(symbols[..., :-1], length), symbols[..., length:], length)
+
     def score(self, symbols: Ints) -> Floats:
         """Return the log-probability of each row of symbols, (..., n) -> (...)."""
-        length = self.order - 1
-        contexts = number_ngrams(symbols[..., :-1], length)
-        return self.logs(contexts, symbols[..., length:], length).sum(-1)
+        return self.symbol_logs(symbols).sum(-1)
 
 
 def _count(texts: Iterable[str], order: int) -> tuple[Ints, Ints]:
     """Return the numbers of the n-grams that occur, ascending, and their counts."""
-    codes, counts, texts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), iter(texts)
+    parts: list[tuple[NDArray[Any], Ints]] = [(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int64))]
+    texts = iter(texts)
     while some := list(islice(texts, TEXTS_AT_ONCE)):
-        symbols, before = _symbols(some, order)
-        new, times = np.unique(number_ngrams(symbols, order)[~before[order - 1 :]], return_counts=True)
-        codes, places = np.unique(np.concatenate([codes, new]), return_inverse=True)
-        counts = np.bincount(places, np.concatenate([counts, times]), minlength=len(codes)).astype(np.int64)
-    return codes, counts
+        symbols, padding = symbols_of_all(some, order)
+        numbers = number_ngrams(symbols, order)[~padding[order - 1 :]].astype(np.uint32)  # sorts faster, and fits
+        parts.append(np.unique(numbers, return_counts=True))
+        if len(parts) > PARTS:  # to save memory
+            parts = [_summed(parts)]
+    codes, counts = _summed(parts)
+    return codes.astype(np.int64), counts
+
+
+def _summed(parts: Iterable[tuple[NDArray[Any], Ints]]) -> tuple[NDArray[Any], Ints]:
+    """Return every number once, ascending, with the sum of its counts."""
+    codes, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(codes, kind="stable")
+    codes = codes[order]
+    firsts = np.flatnonzero(np.diff(codes, prepend=codes[:1] + 1))
+    return codes[firsts], np.add.reduceat(counts[order], firsts) if len(firsts) else counts
 
 
 def _interpolated(codes: Ints, counts: Ints, lower: Floats) -> Floats:
-    """Return the probabilities of symbols after each context, (contexts, 27), given those after shorter contexts."""
-    seen = np.bincount(codes, counts, minlength=lower.size).reshape(lower.shape)
-    kinds = (seen > 0).sum(-1, keepdims=True)
-    return ((seen + kinds * lower) / (seen.sum(-1, keepdims=True) + kinds)).astype(np.float32)
+    """Return the probabilities of symbols after each context, (contexts, 27), given those after shorter contexts.
+
+    Args:
+        codes: 27 times the row of a context plus a symbol after it, (ngrams,).
+        counts: count of each, (ngrams,).
+        lower: probabilities of the symbols after the shorter context of each context; it is overwritten, being large.
+
+    """
+    codes, counts = _summed([(codes, counts)])
+    totals, kinds = (np.bincount(codes // N_SYMBOLS, values, minlength=len(lower)) for values in (counts, None))
+    lower *= kinds[:, None].astype(np.float32)
+    lower.ravel()[codes] += counts
+    lower /= (totals + kinds)[:, None].astype(np.float32)
+    return lower

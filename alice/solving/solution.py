@@ -1,6 +1,6 @@
 """A cryptogram as people write it and its solution; letter case and characters outside the alphabet are kept."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -16,6 +16,8 @@ NO_SYMBOL = "\N{MIDDLE DOT}"
 """Shown where a model answers padding, which is possible with `whole_vocab`."""
 SURE = 0.995
 """Confidence that rounds to 100 %."""
+UNDECIDED = 0.05
+"""Probability from which on a second solution is shown."""
 LEGEND = "%, ** = sure"
 
 
@@ -46,6 +48,11 @@ class Reading:
             )
         return ""
 
+    def decrypt(self, key: Mapping[str, str]) -> str:
+        """Replace the letters of the text by those of a key in capitals, keeping their case."""
+        letters = "".join(key), "".join(key.values())
+        return self.text.translate(str.maketrans(letters[0] + letters[0].lower(), letters[1] + letters[1].lower()))
+
     def write_back(self, plain: str) -> str:
         """Replace the letters of the text by decoded symbols, keeping their case; all other characters stay."""
         characters = list(self.text)
@@ -73,6 +80,32 @@ def read(text: str, alphabet: Alphabet) -> Reading:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """One of the solutions that a search considered."""
+
+    plaintext: str
+    key: dict[str, str]
+    """Plain letter of each cipher letter that occurs."""
+    probability: float
+    """Its probability among all candidates."""
+    scores: dict[str, float]
+    """Log-probability in nats by each source: `chars`, `words` and `network`."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A letter that a search decided against the opinion of the network."""
+
+    cipher: str
+    network: str
+    """The letter that the network found most probable."""
+    found: str
+    """The letter of the solution."""
+    nats: float
+    """How much the total score falls if the network's letter is swapped in."""
+
+
+@dataclass(frozen=True)
 class Solution:
     """The answer of a model or another solver to one ciphertext; it shows itself in a notebook."""
 
@@ -81,18 +114,34 @@ class Solution:
     key: dict[str, str]
     """Plain letter of each cipher letter that occurs; empty if the text could not be solved."""
     confidence: dict[str, float]
-    """Probability of each of these answers by the model, 0 to 1; empty for other solvers."""
+    """Probability of each of these answers by the model or the search, 0 to 1; empty for other solvers."""
     layers: list[str]
     """The text as read at each layer if asked for; layer 0 is the embedding."""
     note: str
     """A warning, or why there is no solution; may be empty."""
     layer_confidence: list[dict[str, float]] = field(default_factory=list)
     """The confidence at each layer if asked for."""
+    candidates: list[Candidate] = field(default_factory=list)
+    """The solutions that a search considered, the most probable first; empty for other solvers."""
+    changes: list[Change] = field(default_factory=list)
+    """Letters that the search decided against the network, if there is one."""
+
+    @property
+    def runner_up(self) -> Candidate | None:
+        """The second candidate, where the text does not decide between the two."""
+        second = self.candidates[1] if len(self.candidates) > 1 else None
+        return second if second and second.probability >= UNDECIDED else None
 
     @property
     def percent(self) -> dict[str, str]:
         """The confidence of each cipher letter in percent, as text; `**` from `SURE` on."""
         return {c: f"{round(100 * p):>2}" if p < SURE else "**" for c, p in self.confidence.items()}
+
+    @property
+    def also(self) -> str:
+        """The runner-up as a line to print; may be empty."""
+        second = self.runner_up
+        return f"also fits: {second.plaintext} ({round(100 * second.probability)} %)" if second else ""
 
     @property
     def message(self) -> str:
@@ -107,7 +156,7 @@ class Solution:
         lines = [f"{label:<12}" + "  ".join(f"{cell:>2}" for cell in cells) for label, cells in rows.items()]
         if self.confidence:
             lines[-1] += f"  ({LEGEND})"
-        return "\n".join(filter(None, [self.plaintext, *lines, self.message]))
+        return "\n".join(filter(None, [self.plaintext, *lines, self.also, self.message]))
 
     def _repr_html_(self) -> str:
         """Return the same as HTML, in which the more confident the model is of a letter, the darker its background."""
@@ -122,7 +171,7 @@ class Solution:
                 cells[f"confidence ({LEGEND})"] = "".join(f"<td>{self.percent[letter]}</td>" for letter in self.key)
             rows = "".join(f"<tr><th>{label}</th>{row}</tr>" for label, row in cells.items())
             parts.append(f'<table style="font-family:monospace">{rows}</table>')
-        return "".join([*parts, f"<p>{escape(self.message)}</p>" if self.message else ""])
+        return "".join([*parts, *(f"<p>{escape(line)}</p>" for line in (self.also, self.message) if line)])
 
     def _html_letter(self, plain: str, cipher: str) -> str:
         """Return one character of the plaintext, with the letter it was and the confidence as a tooltip."""
@@ -142,9 +191,10 @@ def note_on(letters: int) -> str:
     """Return a warning about a text of few letters; empty if it has enough."""
     if letters >= UNICITY_DISTANCE:
         return ""
+    counted = "only 1 letter" if letters == 1 else f"only {letters} letters"
     return (
-        f"only {letters} letters: below about {UNICITY_DISTANCE} a cryptogram has more than one solution, "
-        "and this may not be the intended one"
+        f"{counted}: below about {UNICITY_DISTANCE} a cryptogram has more than one solution, and this may not be the "
+        "intended one"
     )
 
 

@@ -1,10 +1,14 @@
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from made_up_language import language
 from tiny import tiny
 
+from alice.cache import FOLDER_VARIABLE
 from alice.cli import main
+from alice.text import Key
 
 
 @pytest.fixture(scope="module")
@@ -14,8 +18,19 @@ def ckpt(tmp_path_factory):
     return str(folder)
 
 
-def run(*arguments, stdin=None):
+def run(*arguments, stdin=None, solver="model"):
+    if arguments[0] == "solve" and "--solver" not in arguments:
+        arguments = (*arguments, "--solver", solver)
     return CliRunner().invoke(main, [*map(str, arguments)], input=stdin)
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    """A corpus of a made-up language, and an empty cache."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
+    file = tmp_path / "texts.txt"
+    file.write_text("\n".join(language(12, seed=seed) for seed in range(300)))
+    return str(file)
 
 
 def test_a_text_gives_plaintext_key_and_confidence(ckpt):
@@ -77,3 +92,66 @@ def test_ckpt_show_prints_the_configuration(ckpt):
 def test_ckpt_list_gives_a_row_for_each_bundled_model():
     rows = json.loads(run("ckpt", "list", "--json").stdout)
     assert [row["name"] for row in rows] == sorted(row["name"] for row in rows)
+
+
+def test_the_guided_solver_is_the_default_and_solves_what_the_model_cannot(ckpt, corpus):
+    plain = language(20, seed=1000)
+    cipher = Key.random(np.random.default_rng(0)).encrypt(plain)
+    result = CliRunner().invoke(main, ["solve", cipher, "--ckpt", ckpt, "--lm-data", corpus, "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["plaintext"] == plain
+    assert found["candidates"][0]["plaintext"] == plain
+    assert set(found["candidates"][0]["scores"]) == {"chars", "words", "network"}
+    assert all(change["found"] == found["key"][change["cipher"]] for change in found["changes"])
+    shown = run("solve", cipher, "--ckpt", ckpt, "--lm-data", corpus, "--explain", "--layers", solver="guided").stdout
+    assert [line[:7] for line in shown.splitlines()[:3]] == ["layer 0", "layer 1", "layer 2"]
+    assert plain in shown.splitlines()
+    assert f"agree on {len(found['key']) - len(found['changes'])} of {len(found['key'])} letters" in shown
+
+
+def test_without_the_default_corpus_the_model_alone_solves_and_says_so(ckpt, monkeypatch):
+    monkeypatch.setattr("alice.text.corpus.find_spec", lambda name: None)
+    result = run("solve", "SOME TEXT", "--ckpt", ckpt, solver="guided")
+    assert result.exit_code == 0
+    assert "note: solving with the model alone (the corpus 'quotes' needs the package" in result.stderr
+    assert result.stdout.splitlines()[0] == run("solve", "SOME TEXT", "--ckpt", ckpt).stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--lm-data", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["--lm-data", "x.txt", "--solver", "model"], "--lm-data is for the search"),
+        (["--explain", "--solver", "beam"], "--explain needs --solver guided"),
+    ],
+)
+def test_options_of_the_search_that_make_no_sense_are_refused_in_one_line(ckpt, arguments, complaint):
+    models = [] if "beam" in arguments else ["--ckpt", ckpt]
+    result = run("solve", "TEXT", *models, *arguments, solver="guided")
+    assert result.exit_code == 1
+    assert complaint in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_lines_that_cannot_be_solved_come_back_if_one_can(ckpt, corpus):
+    result = run("solve", "-", "--ckpt", ckpt, "--lm-data", corpus, "--json", stdin="123\nQUI NA\n", solver="guided")
+    assert [bool(json.loads(line)["key"]) for line in result.stdout.splitlines()] == [False, True]
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("solver", "corpora", "complaint"),
+    [
+        ("beam", 2, "the solver beam searches in one language"),
+        ("hill-climbing", 2, "the solver hill-climbing does not learn from --lm-data"),
+        ("beam-nlm", 1, "the solver beam-nlm does not learn from --lm-data"),
+    ],
+)
+def test_a_corpus_that_a_solver_does_not_learn_from_is_refused(corpus, tmp_path, solver, corpora, complaint):
+    other = tmp_path / "others.txt"
+    other.write_text("\n".join(language(12, seed=seed) for seed in range(300, 500)))
+    given = [argument for file in (corpus, other)[:corpora] for argument in ("--lm-data", file)]
+    result = run("solve", "QUI NA TAV", *given, solver=solver)
+    assert result.exit_code == 1
+    assert complaint in result.stderr

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_up_language import language
 
-from alice.solving.beam import BeamSearch, decided_ends, steps
+from alice.solving.beam import BeamSearch, steps
 from alice.solving.hill_climbing import HillClimber
 from alice.solving.language_model import BOUNDARY, CharNgrams, number_ngrams, symbols_of
 from alice.text.cipher import Key
@@ -20,11 +20,6 @@ def texts():
 @pytest.fixture(scope="module")
 def ngrams(texts):
     return CharNgrams.count(texts, 6)
-
-
-def test_the_end_of_an_ngram_is_decided_up_to_the_first_unknown_symbol():
-    windows = np.array([[0, 1, 2], [2, 1, 0], [BOUNDARY, 0, 0], [0, 2, BOUNDARY]])
-    assert decided_ends(windows, [0, BOUNDARY]).tolist() == [0, 1, 3, 1]
 
 
 def test_what_makes_most_readable_is_decided_first_and_everything_is_readable_at_the_end():
