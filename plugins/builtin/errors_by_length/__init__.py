@@ -23,12 +23,21 @@ class ErrorsByLength:
 
     name = "errors-by-length"
     checkpoints = "several"
+    workers = True
     samples: int = field(default=1000, metadata={"help": "Number of texts."})
     solver: tuple[str, ...] = field(
-        default=("beam",), metadata={"help": "Solver to compare the models with; repeat for several."}
+        default=("guided", "beam"), metadata={"help": "Solver to compare the models with; repeat for several."}
     )
     solver_texts: int = field(
         default=100, metadata={"help": "Number of texts that the solvers read, too; 0 to run no solver."}
+    )
+    apart: bool = field(
+        default=False,
+        metadata={"help": "Compare also on the texts that share no passage with one of another split; reads them all."},
+    )
+    baselines: bool = field(
+        default=False,
+        metadata={"help": "Run the paper's baselines on the texts for solvers, too: same data, same compute."},
     )
 
     def __post_init__(self) -> None:
@@ -47,8 +56,13 @@ class ErrorsByLength:
         models = score_models(texts)
         compared = None
         if self.solver and self.solver_texts:
-            compared = compare(texts.sample(self.solver_texts), models, self.solver)
-        return report(models, compared, model_differences(texts, models))
+            compared = compare(texts.sample(self.solver_texts), models, self.solver, apart=self.apart)
+        result = report(models, compared, model_differences(texts, models))
+        if self.baselines and self.solver_texts:
+            from alice.plugins.builtin.errors_by_length.same_compute import add_baselines
+
+            result = add_baselines(result, texts.sample(self.solver_texts))
+        return result
 
 
 @hookimpl

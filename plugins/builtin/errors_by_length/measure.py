@@ -1,14 +1,19 @@
 """Scores models over all texts, and models and other solvers over the first texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alice.plugins.builtin.solver_scores import ciphertexts, run_solvers, solver_names, why_not
 from alice.plugins.context import RunContext
-from alice.solving import ErrorTable, Scores, score
+from alice.solving import ErrorTable, Scores, join_scores, score_batch
 from alice.statistics import Estimate, Floats, Ints, PairedBootstrap, bayesian_bootstrap
+
+APART = ", apart"
+"""Ends the name of a part that has only the texts without a passage from another split."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,9 @@ class SameTexts:
     errors: dict[str, Floats]
     """Symbol error rate of each solver as a fraction, (texts,)."""
     differences: tuple["Difference", ...] = ()
-    """Each of them against the first model, on these texts."""
+    """Each of them against the first model, on these texts, and the first solver against the others."""
+    apart: dict[str, ErrorTable] = field(default_factory=dict)
+    """The tables of all of them for the texts that share no passage with a training text, if these were looked for."""
 
     @property
     def tables(self) -> dict[str, ErrorTable]:
@@ -78,7 +85,8 @@ def score_models(ctx: RunContext) -> list[ModelErrors]:
     found = []
     for one in ctx.each:
         rng = ctx.rng  # the same weights of the texts for each model
-        scores = score(one.model, ctx.progress(one.batches, f"Reading with {one.checkpoint}"))
+        read = partial(score_batch, one.model)
+        scores = join_scores(one.map(read, one.batches, f"Reading with {one.checkpoint}"))
         parts = {name: part for name, part in scores.parts().items() if part.any()}
         solved = {
             name: bayesian_bootstrap(100.0 * (count_errors(scores)[part] == 0), rng) for name, part in parts.items()
@@ -95,14 +103,16 @@ def count_errors(scores: Scores) -> Ints:
 def model_differences(ctx: RunContext, models: Sequence[ModelErrors]) -> tuple[Difference, ...]:
     """Compare each further model with the first on the texts that both read."""
     same = [found for one, found in zip(ctx.each, models, strict=True) if why_not(one, ctx) is None]
-    return _differences({found.model: found.scores.errors for found in same}, same[0].scores, ctx.rng)
+    return _differences({found.model: found.scores.errors for found in same}, same[0].scores.parts(), ctx.rng)
 
 
-def _differences(errors: dict[str, Floats], scores: Scores, rng: np.random.Generator) -> tuple[Difference, ...]:
+def _differences(
+    errors: dict[str, Floats], parts: dict[str, NDArray[np.bool_]], rng: np.random.Generator
+) -> tuple[Difference, ...]:
     """Compare columns of errors with the first, for every part of the texts."""
     names, values = list(errors), 100 * np.column_stack(list(errors.values()))  # (texts, columns)
     found = []
-    for part, chosen in scores.parts().items():
+    for part, chosen in parts.items():
         if len(names) < 2 or chosen.sum() < 2:
             continue
         against_first = PairedBootstrap(values[chosen], rng).difference(np.arange(1, len(names)), 0)
@@ -111,7 +121,7 @@ def _differences(errors: dict[str, Floats], scores: Scores, rng: np.random.Gener
     return tuple(found)
 
 
-def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]) -> SameTexts:
+def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str], *, apart: bool = False) -> SameTexts:
     """Run solvers over the texts of a context; `models` have scores for these texts and possibly more."""
     texts = ciphertexts(ctx)
     lengths = np.array([len(plain) for _, plain in texts])
@@ -125,6 +135,15 @@ def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]
     shown = solver_names([one.solver for one in solved], tables)
     errors = {found.model: found.scores.errors[: len(texts)] for found in models if found.model in tables}
     errors |= {shown[one.solver]: one.errors for one in solved}
+    whole = Scores(lengths, next(iter(errors.values())))
+    parts, alone = whole.parts(), np.ones(len(texts), dtype=bool)
+    if apart:
+        alone = ~ctx.overlapping()
+        parts |= {f"{name}{APART}": part & alone for name, part in parts.items()}
+    differences = _differences(errors, parts, ctx.rng)
+    first, *others = shown.values() if solved else [""]
+    for other in others:
+        differences += _differences({other: errors[other], first: errors[first]}, parts, ctx.rng)
     return SameTexts(
         len(texts),
         tables,
@@ -132,5 +151,6 @@ def compare(ctx: RunContext, models: Sequence[ModelErrors], names: Sequence[str]
         {shown[one.solver]: one.learned for one in solved},
         (*unread, *failed),
         {shown[one.solver]: one.errors for one in solved},
-        _differences(errors, Scores(lengths, next(iter(errors.values()))), ctx.rng),
+        differences,
+        {name: Scores(lengths, values).only(alone).table(ctx.rng) for name, values in errors.items()} if apart else {},
     )

@@ -7,11 +7,12 @@ import numpy as np
 
 from alice.metrics import SHORT, bin_names
 from alice.plugins import paper
-from alice.plugins.builtin.errors_by_length.measure import Difference, ModelErrors, SameTexts
+from alice.plugins.builtin.errors_by_length.measure import APART, Difference, ModelErrors, SameTexts
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars, stacked_shares
 from alice.solving import ErrorTable
 from alice.statistics import Estimate, Ints
+from alice.text import SHARED
 
 ALL, BELOW, ABOVE = "all", f"<{SHORT}", f">={SHORT}"
 """Parts of the texts, besides the bins of length."""
@@ -247,12 +248,19 @@ def _comparison_table(same: SameTexts) -> Table:
         (name, kind, part, mean.count, *mean.cells)
         for kind, tables in (("model", same.models), ("solver", same.solvers))
         for name, table in tables.items()
-        for part, mean in table.mean.items()
+        for part, mean in _means(table, same.apart.get(name)).items()
         if mean.count
     ]
     caption = f"Mean symbol error rate of every model and solver on {_texts(same.texts)}, by length."
+    if same.apart:
+        caption += f" Texts apart share no {SHARED} characters in a row with a text of another split."
     labels = {"model": "model or solver", "length": "characters", "ser": "mean SER, %"}
     return Table(("model", "kind", "length", "texts", "ser", "ser_error"), rows, caption, labels)
+
+
+def _means(table: ErrorTable, apart: ErrorTable | None) -> dict[str, Estimate]:
+    """Return the means of all parts, then those of the texts apart."""
+    return table.mean | {f"{part}{APART}": mean for part, mean in (apart.mean if apart else {}).items()}
 
 
 def _difference_table(differences: Sequence[Difference], texts: str) -> Table:
