@@ -5,7 +5,7 @@ from typing import Any, Literal, Self, get_args
 
 from alice.errors import AliceError, nearest
 from alice.fields import with_floats
-from alice.text import ENGLISH, Alphabet
+from alice.text import ENGLISH, RELABELS, Alphabet, Relabel
 
 Variant = Literal["base", "bijective", "dynamic"]
 QueryInit = Literal["symbol", "random"]
@@ -86,6 +86,9 @@ class ModelConfig:
     Otherwise padding is never an answer, and the bijective head permutes letters only."""
     hyper_rope_truncated: bool = False
     """Whether the hypernetwork's rotary table is truncated to whole numbers, a bug of the authors' code (dynamic)."""
+    relabel: Relabel = "none"
+    """How the model renames the letters of a text before it reads them: not at all, by frequency, or by first
+    appearance. Ids and answers keep their own names outside of the model; only weights by symbol have the new ones."""
 
     def __post_init__(self) -> None:
         if self.variant not in VARIANTS:
@@ -94,6 +97,8 @@ class ModelConfig:
             )
         if self.query_init not in QUERY_INITS:
             raise AliceError(f"query_init {self.query_init!r:.60} is not one of {', '.join(QUERY_INITS)}")
+        if self.relabel not in RELABELS:
+            raise AliceError(f"relabel {self.relabel!r:.60} is not one of {', '.join(RELABELS)}")
         self._check_sizes()
         self._check_numbers()
         Alphabet(self.symbols)

@@ -17,6 +17,7 @@ from alice.errors import AliceError
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
 from alice.model.layers import at_least_fp32
+from alice.model.renaming import hook_by_symbol
 from alice.text import PAD, Alphabet
 
 
@@ -28,13 +29,20 @@ class SymbolPool(nn.Module):
         self.d_vocab = config.d_vocab
         self.hook_out = Hook()  # (batch, symbol, d_model)
 
-    def forward(self, x: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol)."""
+    def forward(self, x: Tensor, ids: Tensor, names: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return means (batch, symbol, d_model), zero for absent symbols, and counts (batch, symbol).
+
+        Args:
+            x: vectors, (batch, pos, d_model).
+            ids: the symbols they belong to, (batch, pos), as the model has renamed them.
+            names: new id of every id, (batch, symbol), if it has renamed them; for the hook.
+
+        """
         symbols = torch.arange(self.d_vocab, device=ids.device)
         member = (ids[:, None, :] == symbols[:, None]) & (ids != PAD)[:, None, :]  # (batch, symbol, pos)
         counts = member.sum(-1)
         means = member.to(x.dtype) @ x / counts.clamp(min=1).unsqueeze(-1)
-        return self.hook_out(means), counts
+        return hook_by_symbol(self.hook_out, means, names, 1), counts
 
 
 def never(dtype: torch.dtype) -> float:
@@ -78,8 +86,8 @@ class LinearHead(nn.Module):
         self.unembed = nn.Linear(config.d_model, config.d_vocab)
         self.register_buffer("padding", torch.arange(config.d_vocab) == PAD, persistent=False)
 
-    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
-        """Return logits (batch, symbol, symbol); counts and soft are not used here."""
+    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool, names: Tensor | None = None) -> Tensor:
+        """Return logits (batch, symbol, symbol); the other arguments are not used here."""
         logits: Tensor = self.unembed(pooled)
         if not self.training:  # the loss is checked there
             check_scores(logits)
@@ -148,30 +156,40 @@ class BijectiveHead(nn.Module):
         self.hook_log_perm = Hook()  # (batch, 26, 26): log of the doubly stochastic matrix, cipher by plain letter
         self.hook_perm = Hook()  # (batch, 26, 26): the permutation, zeros and ones
 
-    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool) -> Tensor:
-        """Return a table (batch, symbol, symbol): the permutation, or if soft the logs of the relaxed one."""
-        rows = self._gather(pooled, counts)
+    def forward(self, pooled: Tensor, counts: Tensor, *, soft: bool, names: Tensor | None = None) -> Tensor:
+        """Return a table (batch, symbol, symbol): the permutation, or if soft the logs of the relaxed one.
+
+        Args:
+            pooled: means of each symbol, (batch, symbol, d_model).
+            counts: how often it occurs, (batch, symbol).
+            soft: which of the two tables to return.
+            names: new id of every id, (batch, symbol), if the model has renamed them; for the hooks.
+
+        """
+        rows = self._gather(pooled, counts, names)
         if self.config.cross_skip:
             rows = rows + pooled
         scores = at_least_fp32(self.unembed(rows)[:, self.letter_ids][:, :, self.letter_ids])  # (batch, 26, 26)
         if not self.training:  # the loss is checked there
             check_scores(scores)
+        places = None if names is None else self.place[names[:, self.letter_ids]]  # (batch, 26)
         if soft or self.hook_log_perm.active:
             # Normalising rows and columns does not change the best assignment, so a hook here affects both answers.
-            scores = self.hook_log_perm(self._relax(scores))
+            scores = hook_by_symbol(self.hook_log_perm, self._relax(scores), places, 1)
         if soft:
             return self._whole(scores, identity=0.0, elsewhere=never(scores.dtype))
         perm = F.one_hot(self.assign(scores), len(self.letter_ids)).to(scores.dtype)
-        return self._whole(self.hook_perm(perm), identity=1.0, elsewhere=0.0)
+        return self._whole(hook_by_symbol(self.hook_perm, perm, places, 1), identity=1.0, elsewhere=0.0)
 
-    def _gather(self, pooled: Tensor, counts: Tensor) -> Tensor:
+    def _gather(self, pooled: Tensor, counts: Tensor, names: Tensor | None = None) -> Tensor:
         """Let each symbol's query attend to the pooled vectors of the symbols present, (batch, symbol, d_model)."""
         heads = self.config.cross_heads
         keys = pooled.unflatten(-1, (heads, -1)).transpose(1, 2)  # (batch, head, symbol, d_head)
         queries = self.query.unflatten(-1, (heads, -1)).transpose(0, 1).to(pooled.dtype)  # (head, symbol, d_head)
         scores = queries @ keys.transpose(-1, -2) * keys.shape[-1] ** -0.5
         scores = scores + counts.to(scores.dtype).log()[:, None, None, :]  # absent symbols: minus infinity
-        return (self.hook_pattern(scores.softmax(-1)) @ keys).transpose(1, 2).flatten(2)
+        pattern = hook_by_symbol(self.hook_pattern, scores.softmax(-1), names, 2, 3)
+        return (pattern @ keys).transpose(1, 2).flatten(2)
 
     def _relax(self, scores: Tensor) -> Tensor:
         """Return the log of a doubly stochastic matrix; with Gumbel noise in training."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from alice.model.config import ModelConfig
 from alice.model.hooks import Hook
 from alice.model.layers import Block
+from alice.model.renaming import hook_by_symbol
 
 
 class HyperNetwork(nn.Module):
@@ -31,8 +32,15 @@ class HyperNetwork(nn.Module):
         self.hook_pattern = Hook()  # (batch, symbol, pos)
         self.hook_table = Hook()  # (batch, symbol, d_model)
 
-    def forward(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model)."""
+    def forward(self, ids: Tensor, mask: Tensor | None, names: Tensor | None = None) -> Tensor:
+        """Return the embedding of every position, (batch, pos) -> (batch, pos, d_model).
+
+        Args:
+            ids: cipher symbols, as the model has renamed them.
+            mask: where there is text, (batch, pos); None for everywhere.
+            names: new id of every id, (batch, symbol), if the model has renamed them; for the hooks.
+
+        """
         if self.sees_padding and self.training:
             mask = None
         x = self.hook_embed(self.embed(ids))
@@ -41,8 +49,8 @@ class HyperNetwork(nn.Module):
         scores = self.query.to(x.dtype) @ x.transpose(-1, -2) * x.shape[-1] ** -0.5  # (batch, symbol, pos)
         if mask is not None:
             scores = scores.masked_fill(~mask[:, None, :], -torch.inf)
-        table = self.hook_pattern(scores.softmax(-1)) @ x
+        table = hook_by_symbol(self.hook_pattern, scores.softmax(-1), names, 1) @ x
         if self.skip:
             table = table + self.embed.weight.to(x.dtype)
-        table = self.hook_table(table)
+        table = hook_by_symbol(self.hook_table, table, names, 1)
         return table.gather(1, ids.unsqueeze(-1).expand(-1, -1, x.shape[-1]))

@@ -134,9 +134,12 @@ class Attention(nn.Module):
         return self
 
     def _mix(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Mix the values, all (batch, pos, head, d_head); fused unless scores or pattern have a hook."""
+        """Mix the values, all (batch, pos, head, d_head); fused unless scores or pattern have a hook.
+
+        The mask is (batch, key), or (batch, query, key) where queries differ in what they may attend to.
+        """
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        allowed = None if mask is None else mask[:, None, None, :]
+        allowed = mask if mask is None else mask[:, None] if mask.ndim == 3 else mask[:, None, None]
         if not (self.hook_attn_scores.active or self.hook_pattern.active):
             dropped = self.dropout if self.training else 0.0
             return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropped).transpose(1, 2)

@@ -17,8 +17,10 @@ from alice.model.hooks import Hook, HookedModel, cache_hooks_as_attributes
 from alice.model.hypernet import HyperNetwork
 from alice.model.layers import Block, RMSNorm, at_least_fp32
 from alice.model.lens import LensSurface
+from alice.model.renaming import own_rows
 from alice.model.tokens import Tokens
 from alice.text import PAD, Alphabet
+from alice.text.relabel import new_letters, symbol_names
 
 ReturnType = Literal["logits", "loss", "both"] | None
 Texts = Tensor | str | Sequence[str]
@@ -28,12 +30,16 @@ Texts = Tensor | str | Sequence[str]
 class Alice(LensSurface, Tokens, HookedModel):
     """An encoder that reads a ciphertext and predicts, for each of its symbols, the plaintext symbol."""
 
+    letter_ids: Tensor
+    """Ids of A to Z, (26,)."""
+
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
         self.soft_answers: bool | None = None
         """Whether `soft` is on where a call does not say it; None for soft in training and hard otherwise."""
         self.alphabet = Alphabet(config.symbols)
+        self.register_buffer("letter_ids", torch.tensor(self.alphabet.letter_ids), persistent=False)
         if config.variant == "dynamic":
             self.hypernet = HyperNetwork(config)
         else:
@@ -139,7 +145,7 @@ class Alice(LensSurface, Tokens, HookedModel):
         if stop_at_layer is not None:
             return resid
         if return_type is None:
-            self.pool(self.ln_final(resid), cipher)
+            self.pool(self.ln_final(resid), *self._renamed(cipher))
             return None
         scores = None if return_type == "loss" else self.decode(resid, cipher, soft=soft)
         if plain is None:
@@ -159,7 +165,8 @@ class Alice(LensSurface, Tokens, HookedModel):
         """
         mask = self._mask(ids)
         if stream is None:
-            stream = self.hypernet(ids, mask) if self.config.variant == "dynamic" else self.embed(ids)
+            ids, names = self._renamed(ids)
+            stream = self.hypernet(ids, mask, names) if self.config.variant == "dynamic" else self.embed(ids)
             stream = self.hook_embed(stream)
         for block in islice(self.blocks, start, stop):
             stream = block(stream, mask)
@@ -186,9 +193,10 @@ class Alice(LensSurface, Tokens, HookedModel):
         """
         if soft is None:
             soft = self.training if self.soft_answers is None else self.soft_answers
-        pooled, counts = self.pool(self.ln_final(resid), ids)
-        table: Tensor = self.head(pooled, counts, soft=soft)
-        return table
+        ids, names = self._renamed(ids)
+        pooled, counts = self.pool(self.ln_final(resid), ids, names)
+        table: Tensor = self.head(pooled, counts, soft=soft, names=names)
+        return table if names is None else own_rows(table, names, 1)
 
     @contextmanager
     def soft(self, soft: bool = True) -> Iterator[Self]:
@@ -232,6 +240,15 @@ class Alice(LensSurface, Tokens, HookedModel):
         is_text = ids != PAD
         losses = -rows.gather(2, plain.unsqueeze(-1)).squeeze(-1) * is_text
         return losses if per_token else losses.sum() / is_text.sum()
+
+    def _renamed(self, ids: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return texts as the weights know them, (batch, pos), and the new id of every id, (batch, symbol), if any."""
+        if self.config.relabel == "none":
+            return ids, None
+        names = symbol_names(
+            new_letters(ids, self.letter_ids, self.config.relabel), self.letter_ids, self.config.d_vocab
+        )
+        return names.gather(1, ids), names
 
     def _ids(self, texts: Texts) -> Tensor:
         return texts if isinstance(texts, Tensor) else self.to_tokens(texts)

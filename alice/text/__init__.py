@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from alice.text.batches import KeySource as KeySource
     from alice.text.batches import text_keys as text_keys
     from alice.text.cipher import N_LETTERS as N_LETTERS
+    from alice.text.cipher import RELABELS as RELABELS
     from alice.text.cipher import Key as Key
     from alice.text.cipher import KeyArray as KeyArray
+    from alice.text.cipher import Relabel as Relabel
     from alice.text.cipher import encrypt_ids as encrypt_ids
     from alice.text.cipher import invert as invert
     from alice.text.cipher import key_pool as key_pool
@@ -76,6 +78,8 @@ else:
                 "Key",
                 "KeyArray",
                 "N_LETTERS",
+                "RELABELS",
+                "Relabel",
                 "encrypt_ids",
                 "invert",
                 "key_pool",

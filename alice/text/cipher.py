@@ -4,7 +4,7 @@ Arrays of keys have shape (n, 26): entry [i, p] is the cipher letter (0-25) of p
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from alice.text.alphabet import LETTERS, Alphabet, Ids
 
 KeyArray = NDArray[np.uint8]
 N_LETTERS = len(LETTERS)
+Relabel = Literal["none", "frequency", "recurrence"]
+"""How cipher letters are renamed before a solver reads them; see `alice.text.relabel`."""
+RELABELS: tuple[Relabel, ...] = get_args(Relabel)
 
 
 @dataclass(frozen=True)
