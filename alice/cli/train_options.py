@@ -8,7 +8,7 @@ import click
 from alice.cli.options import AtLeast, Decorator, NearestChoice, dataclass_options, device_option, given
 from alice.model import VARIANTS, Variant
 from alice.model.config import QUERY_INITS
-from alice.text import ALPHABETS, QUOTES
+from alice.text import ALPHABETS, QUOTES, RELABELS
 from alice.text.corpus import POSSIBLE_SOURCES
 from alice.training import Recipe, model_config
 from alice.training.presets import RECIPES, RecipeName
@@ -24,7 +24,9 @@ TRAININGS = "trainings"
 TRACKERS = ("tensorboard", "wandb")
 DEFAULT_PRESET = "small"
 DEFAULT_VARIANT: Variant = "base"
+RELABEL_HELP = "Rename the letters of each text before the model reads them: by frequency, or by first appearance."
 MODEL_OPTIONS = {
+    "relabel": click.option("--relabel", type=NearestChoice(RELABELS), help=f"{RELABEL_HELP}  [default: none]"),
     "dropout": click.option("--dropout", type=float, help="Dropout of the model."),
     "attention_dropout": click.option("--attention-dropout", type=float, help="Dropout on the attention patterns."),
     "stochastic_depth": click.option("--stochastic-depth", type=float, help="Stochastic depth of the model."),
@@ -60,7 +62,7 @@ MODEL_OPTIONS = {
         help="Truncate the rotary tables of the hypernetwork to integers (dynamic).",
     ),
 }
-"""Options for the fields of the model in which the recipes differ, by field."""
+"""Options for the renaming of letters and for the fields of the model in which the recipes differ, by field."""
 NEW_TRAINING = ("recipe", "variant", "data", "text_column", "alphabet", *MODEL_OPTIONS)
 """Options that determine the model and the texts of a training; those of `Recipe` determine how it is trained."""
 
@@ -81,17 +83,17 @@ _OPTIONS = (
     click.option("--threads", type=click.IntRange(1, 1024), help="CPU threads.  [default: all cores]"),
     device_option,
     click.option("--track", type=NearestChoice(TRACKERS), multiple=True, help="Log to this service as well."),
-    *MODEL_OPTIONS.values(),
 )
 
 
 def training_options(*, skip: "Iterable[str]" = ()) -> Decorator:
-    """Return a decorator that adds every option of a training, except for the fields of the recipe to skip."""
+    """Return a decorator that adds every option of a training, except for the fields of recipe or model to skip."""
     recipe_options = dataclass_options(Recipe, skip={"held_out", *skip}, show_defaults=False)
+    model_options = [option for name, option in MODEL_OPTIONS.items() if name not in skip]
 
     def decorate(command: "Callable[..., Any]") -> "Callable[..., Any]":
         command = recipe_options(command)
-        for option in reversed(_OPTIONS):
+        for option in reversed((*_OPTIONS, *model_options)):
             command = option(command)
         return command
 

@@ -9,6 +9,7 @@ from alice.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from alice.training.folder import Training as Training
+    from alice.training.folder import kept_checkpoints as kept_checkpoints
     from alice.training.folder import saw_validation as saw_validation
     from alice.training.folder import training_differences as training_differences
     from alice.training.loss import Objective as Objective
@@ -27,6 +28,7 @@ else:
         {
             "folder": (
                 "Training",
+                "kept_checkpoints",
                 "saw_validation",
                 "training_differences",
             ),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alice.checkpoint import METRICS, TRAINING, bundled, resolve
-from alice.checkpoint.folder import write_json
+from alice.checkpoint.folder import CONFIG, write_json
 from alice.errors import AliceError
 from alice.files import atomic_write, held, make_folder, parse_json, read_json, regular_file, remove_drafts, user_path
 from alice.model import ModelConfig
@@ -22,8 +22,14 @@ from alice.training.state import LARGEST_COUNT, STATE, read_counters
 
 BUDGET = ("steps", "hours")
 """Fields of the recipe that say when a training ends."""
+STEPS = "steps"
+"""Folder of the checkpoints that `Recipe.keep_steps` keeps, inside the training folder."""
+KEPT = "weight_norm"
+"""What a row of the log about a kept checkpoint has: the root of the sum of its squared weights."""
 CHANGEABLE = {*BUDGET, "save_minutes", "eval_every", "eval_texts", "log_every", "keep_steps", "precision", "compile"}
 """Fields that may change when a training is resumed; a change of any other would make it a different training."""
+LATEST_BYTES = 64 * 1024
+"""What a screen reads of a log: a few hundred rows."""
 _SHAPES: dict[str, type | tuple[type, ...]] = {"data": str, "recipe": dict, "model": dict}
 _OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text_column", "init", "data_sha256"), (str, type(None))),
@@ -33,6 +39,10 @@ _OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
 """Types of the entries of training.json."""
 _LEAST = {"tokens": 0, "flops": 0, "seconds": 0, "loss": -1}
 """Lower bounds of logged numbers; a loss is at least 0, except for rounding."""
+
+
+class FolderBusyError(AliceError):
+    """Another process is training in the folder."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ class Training:
             try:
                 stack.enter_context(held(self.folder))
             except BlockingIOError as error:
-                raise AliceError(
+                raise FolderBusyError(
                     f"another process is training in {self.folder}; wait for it, or choose another folder"
                 ) from error
             if new:
@@ -269,6 +279,7 @@ class MetricsLog:
     def __init__(self, folder: Path, *, resume_at: int) -> None:
         self._path = folder / METRICS
         rows = [row for row in read_metrics(folder) if row["step"] <= resume_at] if self._path.exists() else []
+        self.kept = {row["step"] for row in rows if KEPT in row}
         with atomic_write(self._path) as file:  # steps after the last checkpoint of a killed process are repeated
             file.writelines(json.dumps(row) + "\n" for row in rows)
 
@@ -279,6 +290,16 @@ class MetricsLog:
                 file.write(json.dumps(row) + "\n")
         except OSError as error:
             raise AliceError(f"cannot write {self._path} ({error.strerror}); free some space, then resume") from error
+
+
+def kept_checkpoints(folder: Path) -> dict[int, Path]:
+    """Return the checkpoints of a training by ascending step: those of `--keep-steps` and its last weights."""
+    inside = (path for path in (folder / STEPS).glob("*") if path.name.isdecimal() and (path / CONFIG).exists())
+    kept = {int(path.name): path for path in inside}
+    if (folder / CONFIG).exists():
+        step = read_counters(folder).step if (folder / STATE).exists() else read_metrics(folder)[-1]["step"]
+        kept[step] = folder
+    return dict(sorted(kept.items()))
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
@@ -304,6 +325,20 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
             raise AliceError(f"{path}, line {number} has no number for {wrong[0]!r:.60}; it was changed or damaged")
         rows.append(row)
     return rows
+
+
+def latest_rows(folder: Path) -> list[dict[str, Any]]:
+    """Return the last rows of metrics.jsonl, for a screen; none if it cannot be read just now."""
+    rows = []
+    try:
+        with regular_file(folder / METRICS).open("rb") as file:
+            start = max(0, file.seek(0, os.SEEK_END) - LATEST_BYTES)
+            file.seek(start)
+            lines = file.read().split(b"\n")[1 if start else 0 : -1]  # without incomplete lines
+        rows = [parse_json(line.decode()) for line in lines]
+    except (OSError, ValueError):
+        return []
+    return [row for row in rows if isinstance(row, dict) and _is_count(row.get("step"), whole=True)]
 
 
 def _is_logged(name: str, value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from alice.checkpoint.folder import check_fit
@@ -19,14 +19,12 @@ from alice.model import Alice, training_flops
 from alice.solving import score
 from alice.text import Batch, Batches, BatchStream
 from alice.training import optimizer
-from alice.training.folder import MetricsLog
+from alice.training.folder import KEPT, STEPS, MetricsLog
 from alice.training.loss import Objective
 from alice.training.recipe import Recipe, rate_factor
 from alice.training.state import STATE, Counters, TrainingState, restore_rng, rng_tensors
 
 Row = dict[str, Any]
-STEPS = "steps"
-"""Folder of the checkpoints that `Recipe.keep_steps` keeps, inside the training folder."""
 
 
 def _flat(row: Row) -> dict[str, float]:
@@ -55,7 +53,7 @@ class Trainer:
         self.average = self._average() if recipe.ema else None
         self.names: dict[Tensor, str] = {weight: name for name, weight in model.named_parameters()}
         self.optimizer = optimizer.build(self.model, recipe)
-        self.objective = accelerator.prepare(Objective(self.model, recipe.bijective_loss))
+        self.objective = accelerator.prepare(self._objective())
         self.counters = Counters()
         threads = torch.get_num_threads() if accelerator.device.type == "cpu" else 1
         self.cores = threads * accelerator.num_processes
@@ -85,16 +83,12 @@ class Trainer:
             batches = chain([next(batches)], batches)  # reading the corpus does not count as training time
         begun, saved = time.monotonic() - self.counters.seconds, self.counters.seconds
         stopped = False
-        self._keep()
+        if log is None or self.counters.step not in log.kept:
+            self._publish(self._keep(), log)
         while not (finished := self._progress() >= 1) and not stopped:
             row = self._step(next(batches))
             stopped = self._agree(time.monotonic() - begun, stop())
-            for line in self._rows(row):
-                if log is not None:
-                    log.append(line)
-                    self.report(line)
-                self.accelerator.log(_flat(line), step=line["step"])
-            self._keep()
+            self._publish([*self._rows(row), *self._keep()], log)
             if self.counters.seconds - saved >= 60 * self.recipe.save_minutes:
                 self.save()
                 saved = self.counters.seconds
@@ -117,17 +111,37 @@ class Trainer:
         TrainingState(counters, tensors).write(self.folder)
         self.best().save_pretrained(self.folder)
 
-    def _keep(self) -> None:
-        """Write the weights to a folder of their own if the recipe keeps those of this step.
+    def _publish(self, rows: list[Row], log: MetricsLog | None) -> None:
+        """Add rows to the log, if this process writes it, to the screen and to the trackers."""
+        for line in rows:
+            if log is not None:
+                log.append(line)
+                self.report(line)
+            self.accelerator.log(_flat(line), step=line["step"])
+
+    def _keep(self) -> list[Row]:
+        """Write the weights to a folder of their own if the recipe keeps those of this step; return the row about it.
 
         That happens before the state of the step is saved, so a resumed training has every folder or writes it again.
         """
-        if self.accelerator.is_main_process and self.recipe.keeps(self.counters.step):
-            self.best().save_pretrained(self.folder / STEPS / str(self.counters.step))
+        if not self.accelerator.is_main_process or not self.recipe.keeps(self.counters.step):
+            return []
+        kept = self.best()
+        kept.save_pretrained(self.folder / STEPS / str(self.counters.step))
+        norm = math.sqrt(math.fsum(float(weight.double().square().sum()) for weight in kept.state_dict().values()))
+        return [{**self._position(), KEPT: norm}]
 
     def best(self) -> Alice:
         """Return the model to keep: the moving average of the weights if there is one."""
         return self.model if self.average is None else cast(Alice, self.average.module)
+
+    def _objective(self) -> nn.Module:
+        """Return what computes the summed loss of each text from ciphertexts and plaintexts."""
+        return Objective(self.model, self.recipe.bijective_loss)
+
+    def _flops(self, lengths: Tensor) -> float:
+        """Return the operations of a step on texts of these lengths, (batch,)."""
+        return training_flops(self.model.config, int(lengths.sum()), int(lengths.square().sum()))
 
     def _average(self) -> AveragedModel:
         return AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(self.recipe.ema))
@@ -155,7 +169,7 @@ class Trainer:
             self.average.update_parameters(self.model)
         self.counters.step += 1
         self.counters.tokens += tokens
-        self.counters.flops += training_flops(self.model.config, tokens, int(batch.mask.sum(1).square().sum()))
+        self.counters.flops += self._flops(batch.mask.sum(1))
         self.counters.loss_sum += loss_sum
         self.counters.loss_tokens += tokens
         return {"lr": self.recipe.lr * factor, "gradient_norm": norm}

@@ -33,6 +33,7 @@ _AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
 )
 """Limits: the seeds NumPy accepts, the keys that fit into memory, and numbers far beyond any training."""
 LARGEST_NUMBER = 1e30
+_KEEP_STEPS = r"(log(:[1-9]\d?)?|\d{1,9}(,\d{1,9})*)?"
 _NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
 
 
@@ -88,7 +89,8 @@ class Recipe:
     save_minutes: float = _field(10.0, "Minutes between checkpoints.")
     keep_steps: str = _field(
         "",
-        "Steps whose weights to keep, in folders steps/N: numbers joined by commas, or log for 0, 1, 2, 4, 8 ...",
+        "Steps whose weights to keep, in folders steps/N: numbers joined by commas, log for 0, 1, 2, 4, 8 ..., or "
+        "log:4 for step 0 and 4 steps in each factor of ten.",
     )
     held_out: HeldOut = _field(
         "validation", "Split to measure on; trainings of earlier versions used the test split and trained on the rest."
@@ -116,8 +118,10 @@ class Recipe:
                 raise AliceError(f"{name}={getattr(self, name)} must be at least 0 and less than 1")
         if not 0 < self.decay_share <= 1:
             raise AliceError(f"decay_share={self.decay_share} must be greater than 0 and at most 1")
-        if self.keep_steps not in ("", "log") and not re.fullmatch(r"\d{1,9}(,\d{1,9})*", self.keep_steps, re.ASCII):
-            raise AliceError(f"keep_steps={self.keep_steps!r:.60} is neither log nor steps such as 100,300,1000")
+        if not re.fullmatch(_KEEP_STEPS, self.keep_steps, re.ASCII):
+            raise AliceError(
+                f"keep_steps={self.keep_steps!r:.60} is neither log, nor log:4, nor steps like 100,300,1000"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values."""
@@ -141,15 +145,22 @@ class Recipe:
             raise AliceError(f"{where}: {error}") from error
 
     def keeps(self, step: int) -> bool:
-        """Return whether the weights after a step are kept."""
+        """Return whether the weights after a step are kept; a larger budget does not change that."""
         if self.keep_steps == "log":
             return step & (step - 1) == 0
+        if self.keep_steps.startswith("log:"):
+            return step == 0 or _is_log_spaced(step, int(self.keep_steps.removeprefix("log:")))
         return step in map(int, filter(None, self.keep_steps.split(",")))
 
     def progress(self, step: int, seconds: float) -> float:
         """Return the share of the budget that has been used, 0 to 1."""
         used = step / self.steps if self.steps is not None else seconds / 3600 / (self.hours or 1)
         return min(1.0, used)
+
+
+def _is_log_spaced(step: int, per_decade: int) -> bool:
+    """Return whether a step is 10 ** (k / per_decade), rounded, for a whole number k."""
+    return step == round(10 ** (round(math.log10(step) * per_decade) / per_decade))
 
 
 def _is_of_type(value: Any, wanted: Any) -> bool:

@@ -39,6 +39,7 @@ class TrainingRecord:
 
     name: str
     """Name of the folder."""
+    folder: Path
     model: ModelConfig
     recipe: Recipe
     data: str
@@ -73,8 +74,7 @@ def read_trainings(folders: Iterable[Path]) -> Found:
     """Read training folders, or folders of them; raise if one has no training."""
     found, notes = [], []
     given = [Path(folder) for folder in folders]
-    members = {member.resolve(): member for folder in given for member in _members(folder)}
-    for member in members.values():
+    for member in training_folders(given):
         try:
             found.append(_read_training(member))
         except _NothingYetError as error:
@@ -84,6 +84,11 @@ def read_trainings(folders: Iterable[Path]) -> Found:
     if not found:
         raise AliceError("no training has logged anything yet; let one train for some steps first")
     return Found(tuple(found), tuple(notes))
+
+
+def training_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return training folders, and those inside folders of them, each once; raise if one holds no training."""
+    return list({member.resolve(): member for folder in folders for member in _members(Path(folder))}.values())
 
 
 def differences(trainings: Sequence[TrainingRecord], *, besides: Iterable[str] = ()) -> list[str]:
@@ -154,7 +159,7 @@ def _read_training(folder: Path) -> TrainingRecord:
     loss, error = (_curve([_point(row, name, folder) for row in rows if name in row], per_token) for name in NAMES)
     used = recipe.progress(rows[-1]["step"], rows[-1].get("seconds", 0.0))
     data, sha256 = source_name(described["data"]), described.get("data_sha256")
-    return TrainingRecord(folder.resolve().name, model, recipe, data, sha256, loss, error, used, exact)
+    return TrainingRecord(folder.resolve().name, folder, model, recipe, data, sha256, loss, error, used, exact)
 
 
 def _curve(points: list[tuple[float, float, float, float]], flops_per_token: float | None) -> Curve:

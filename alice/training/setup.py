@@ -9,9 +9,11 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
+from typing import Any
 
 import torch
 from accelerate import Accelerator, PartialState
+from accelerate.state import AcceleratorState
 from accelerate.utils import broadcast, set_seed
 
 from alice.errors import AliceError
@@ -231,13 +233,16 @@ def _decide(training: Training, state: PartialState, say: Callable[[str], None])
     return replace(training, recipe=decided)
 
 
+def new_accelerator(recipe: Recipe, **options: Any) -> Accelerator:
+    """Return what runs a training; an earlier one in this process may have had another number format."""
+    AcceleratorState._reset_state()  # or accelerate refuses, or silently goes on with the earlier format
+    mixed = "bf16" if recipe.precision == "bf16" else "no"
+    return Accelerator(cpu=PartialState().device.type == "cpu", mixed_precision=mixed, **options)
+
+
 def _accelerator(training: Training, trackers: list[str]) -> Accelerator:
-    accelerator = Accelerator(
-        cpu=PartialState().device.type == "cpu",
-        mixed_precision="bf16" if training.recipe.precision == "bf16" else "no",
-        log_with=trackers or None,
-        project_dir=training.folder if trackers else None,
-    )
+    folder = training.folder if trackers else None
+    accelerator = new_accelerator(training.recipe, log_with=trackers or None, project_dir=folder)
     if trackers:
         accelerator.init_trackers("alice-interp", config=training.recipe.to_dict() | training.model.to_dict())
     return accelerator

@@ -57,7 +57,7 @@ def plan(wanted: Iterable[Training], given: Collection[str]) -> list[Member]:
         given: fields of the recipe that the user gave; these may change how often a training saves and measures.
 
     """
-    members = [_member(training, given) for training in wanted]
+    members = [find_member(training, given) for training in wanted]
     _check_texts([member.training for member in members if member.training.data_sha256 is not None])
     return members
 
@@ -85,12 +85,18 @@ def carry_out(members: Iterable[Member], train: Train, *, say: Callable[[str], N
         except AliceError as error:
             say(f"{member.name} failed: {error}")
             failed.append(f"{member.name} ({error})")
-    if failed:
-        raise AliceError(f"{len(failed)} of {len(members)} trainings failed: {'; '.join(failed)}")
+    raise_failures(failed, len(members))
     return True
 
 
-def _member(wanted: Training, given: Collection[str]) -> Member:
+def raise_failures(failed: Collection[str], count: int) -> None:
+    """Raise one error for all of `count` trainings that failed, if any did."""
+    if failed:
+        raise AliceError(f"{len(failed)} of {count} trainings failed: {'; '.join(failed)}")
+
+
+def find_member(wanted: Training, given: Collection[str]) -> Member:
+    """Return how far a training has come; raise if it was started with other settings."""
     if not (wanted.folder / TRAINING).exists():
         wanted.check_new()
         return Member(wanted)

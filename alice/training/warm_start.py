@@ -38,6 +38,8 @@ def start_from(model: Alice, checkpoint: str) -> str:
     line = f"starting from the weights of {checkpoint}"
     if other.alphabet != model.alphabet:
         line += f", taking {len(model.alphabet.symbols)} of its {len(other.alphabet.symbols)} symbols"
+    if other.config.relabel != model.config.relabel:
+        line += f", which it learned with relabel={other.config.relabel}, not {model.config.relabel}"
     if fresh:
         parts = sorted({name.split(".")[0] if name.startswith("hypernet.") else name for name in fresh})
         line += f" ({other.config.variant}); new in this model: {', '.join(parts)}"

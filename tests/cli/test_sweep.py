@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from trainings import write_corpus
 
 from alice.cli import main
-from alice.training.folder import read_metrics
+from alice.training.folder import kept_checkpoints, read_metrics
 from alice.training.loop import Trainer
 
 FAST = ["--threads", "1", "--precision", "fp32", "--compile", "no", "--device", "cpu"]
@@ -56,6 +56,17 @@ def test_sizes_are_trained_with_one_recipe(corpus, tmp_path):
     assert {name for name, value in mini["model"].items() if value != other["model"][name]} == sizes
 
 
+def test_renamings_and_seeds_are_trained_in_every_combination(corpus, tmp_path):
+    varied = ("--relabel", "none,frequency", "--seeds", "0,7")
+    result = sweep("scaling", "--presets", "tiny", *varied, "--data", corpus, "--out", tmp_path, "--steps", 1, *FAST)
+    assert result.exit_code == 0, result.output
+    found = {path.name: about(path) for path in tmp_path.iterdir()}
+    settings = {name: (one["model"]["relabel"], one["recipe"]["seed"]) for name, one in found.items()}
+    assert settings == {
+        f"size-tiny-{relabel}-seed-{seed}": (relabel, seed) for relabel in ("none", "frequency") for seed in (0, 7)
+    }
+
+
 def test_a_signal_saves_and_the_same_command_continues(corpus, tmp_path, monkeypatch):
     arguments = ["--pools", "5,all", "--preset", "mini", "--data", corpus, "--out", str(tmp_path), *FAST]
     step = Trainer._step
@@ -76,6 +87,17 @@ def test_a_signal_saves_and_the_same_command_continues(corpus, tmp_path, monkeyp
     assert [read_metrics(tmp_path / name)[-1]["step"] for name in ("pool-5", "pool-all")] == [4, 4]
 
 
+def test_pools_are_trained_with_every_seed_and_keep_their_steps(corpus, tmp_path):
+    varied = ("--pools", "3,all", "--seeds", "1,0", "--keep-steps", "log:2", "--preset", "tiny")
+    result = sweep("generalization", *varied, "--data", corpus, "--out", tmp_path, "--steps", 4, *FAST)
+    assert result.exit_code == 0, result.output
+    found = {path.name: about(path)["recipe"] for path in tmp_path.iterdir()}
+    assert {name: (recipe["cipher_pool"], recipe["seed"]) for name, recipe in found.items()} == {
+        f"pool-{pool or 'all'}-seed-{seed}": (pool, seed) for pool in (3, None) for seed in (0, 1)
+    }
+    assert all(list(kept_checkpoints(tmp_path / name)) == [0, 1, 3, 4] for name in found)
+
+
 MISTAKES = [
     (["generalization", "--pools", "10,many"], "'many', which is not a number of keys"),
     (["generalization", "--pools", "0"], "'0', which is not a number of keys"),
@@ -83,6 +105,12 @@ MISTAKES = [
     (["generalization", "--pools", "10,10"], "--pools names 10 twice"),
     (["generalization", "--steps", "5", "--hours", "1"], "one budget"),
     (["scaling", "--presets", "mini,smal"], "there is no preset 'smal'; did you mean 'small'"),
+    (["scaling", "--relabel", "none,frequent"], "there is no renaming 'frequent'"),
+    (["generalization", "--workers", "2", "--scheduler", "tcp://here:1"], "--workers starts workers here, and --sched"),
+    (["generalization", "--engine", "dask"], "--engine dask needs --scheduler with its address, or --workers"),
+    (["generalization", "--seeds", "0,1", "--seed", "2"], "--seed and --seeds contradict each other"),
+    (["scaling", "--seeds", "0,x"], "--seeds has 'x', which is not a seed"),
+    (["scaling", "--seeds", "0,1", "--seed", "2"], "--seed and --seeds contradict each other"),
 ]
 
 

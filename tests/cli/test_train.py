@@ -145,6 +145,7 @@ def test_the_authors_recipe_trains_in_a_folder_of_its_own(corpus, tmp_path, monk
 
 def test_options_change_single_settings_of_a_recipe(corpus, tmp_path):
     changes = ["--no-whole-vocab", "--attention-dropout", 0.2, "--sinkhorn-tau", 3, "--loss-weight", "text"]
+    changes += ["--relabel", "frequency"]
     small = ["--steps", 1, "--batch-texts", 8, "--eval-texts", 4, *FAST]
     result = run("--out", tmp_path / "mine", "--data", corpus, "--recipe", "authors", *changes, *small)
     assert result.exit_code == 0, result.output
@@ -153,6 +154,7 @@ def test_options_change_single_settings_of_a_recipe(corpus, tmp_path):
     model = described["model"]
     assert (model["whole_vocab"], model["attention_dropout"], model["sinkhorn_tau"]) == (False, 0.2, 3.0)
     assert model["stochastic_depth_linear"]
+    assert model["relabel"] == "frequency"
 
 
 @pytest.mark.parametrize("option", [["--recipe", "paper"], ["--whole-vocab"], ["--cross-heads", "2"]])

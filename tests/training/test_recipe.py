@@ -39,9 +39,16 @@ def test_progress_counts_steps_or_time():
 
 
 @pytest.mark.parametrize(
-    ("keep_steps", "kept"), [("", []), ("300,7", [7, 300]), ("log", [0, *(2**n for n in range(9))])]
+    ("keep_steps", "kept"),
+    [
+        ("", []),
+        ("300,7", [7, 300]),
+        ("log", [0, *(2**n for n in range(9))]),
+        ("log:1", [0, 1, 10, 100]),
+        ("log:4", [0, 1, 2, 3, 6, 10, 18, 32, 56, 100, 178, 316]),
+    ],
 )
-def test_steps_are_kept_from_a_list_or_at_powers_of_two(keep_steps, kept):
+def test_steps_are_kept_from_a_list_or_log_spaced(keep_steps, kept):
     assert list(filter(Recipe(steps=1000, keep_steps=keep_steps).keeps, range(500))) == kept
 
 
@@ -61,7 +68,8 @@ def test_steps_are_kept_from_a_list_or_at_powers_of_two(keep_steps, kept):
         ({"steps": 5, "seed": -1}, "seed=-1 must be 0 or more"),
         ({"steps": 5, "lr": float("nan")}, "lr=nan must be greater than 0"),
         ({"steps": 10**10}, "steps=10000000000 is too large"),
-        ({"steps": 5, "keep_steps": "100;300"}, "keep_steps='100;300' is neither log nor steps such as"),
+        ({"steps": 5, "keep_steps": "100;300"}, "keep_steps='100;300' is neither log, nor log:4, nor steps like"),
+        ({"steps": 5, "keep_steps": "log:0"}, "keep_steps='log:0' is neither log"),
     ],
 )
 def test_an_invalid_recipe_is_refused(fields, complaint):

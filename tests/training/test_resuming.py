@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from tiny import tiny
-from trainings import carry_out, losses, same_weights, small_training
+from trainings import carry_out, losses, same_weights, small_training, weights
 
 from alice.checkpoint import folder as checkpoint
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.training import precision
-from alice.training.folder import Training, read_metrics
-from alice.training.loop import STEPS
+from alice.training.folder import KEPT, STEPS, Training, kept_checkpoints, read_metrics
 from alice.training.state import STATE, TrainingState
 
 KILLED = """
@@ -71,6 +70,13 @@ def test_the_weights_of_chosen_steps_are_kept(corpus, trained, tmp_path):
     assert same_weights(training.folder / STEPS / "20", trained)
     assert not same_weights(training.folder / STEPS / "7", trained)
     assert Alice.from_pretrained(training.folder / STEPS / "0").config == training.model
+    assert list(kept_checkpoints(training.folder)) == [0, 7, 20]
+    assert kept_checkpoints(training.folder)[20] == training.folder
+    norms = {row["step"]: row[KEPT] for row in read_metrics(training.folder) if KEPT in row}
+    assert norms == {
+        step: pytest.approx(sum(float(weight.square().sum()) for weight in weights(path).values()) ** 0.5)
+        for step, path in kept_checkpoints(training.folder).items()
+    }
 
 
 def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
@@ -93,6 +99,7 @@ def test_a_killed_training_resumes_bit_for_bit(corpus, tmp_path):
     steps = sorted(int(path.name) for path in (broken.folder / STEPS).iterdir())
     assert steps == [0, 1, 2, 4, 8, 16, 32]
     assert all(same_weights(*(one.folder / STEPS / str(step) for one in (unbroken, broken))) for step in steps)
+    assert [row["step"] for row in read_metrics(broken.folder) if KEPT in row] == steps
     assert not list(broken.folder.glob(".*.alice-interp-draft"))
 
 

@@ -27,6 +27,12 @@ def test_a_model_of_the_same_variant_takes_everything(variant, tmp_path):
     assert all(torch.equal(tensor, given[name]) for name, tensor in model.state_dict().items())
 
 
+def test_another_renaming_of_letters_is_said(tmp_path):
+    save(tmp_path, "base", relabel="frequency")
+    line = start_from(tiny("base"), str(tmp_path))
+    assert line.endswith(", which it learned with relabel=frequency, not none")
+
+
 def test_a_bijective_model_takes_the_backbone_of_base_and_computes_its_queries_from_the_embedding(tmp_path):
     given = save(tmp_path, "base")
     model = tiny("bijective")
