@@ -20,7 +20,8 @@ Checkpoints = Literal["one", "several", "none"]
 """How many models an analysis reads."""
 ALL = "all"
 """Reserved: `run all` runs every analysis."""
-RUN_OPTIONS = ("ckpt", "data", "split", "seed", "device", "out", "standalone", "plugin", "planted", "trials", "help")
+_SHARED = ("ckpt", "data", "split", "seed", "device", "workers", "out", "standalone", "plugin", "help")
+RUN_OPTIONS = (*_SHARED, "planted", "trials")
 """Options of `run` and `grade` for every analysis; no field may have one of these names."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -32,7 +33,8 @@ class Analysis(Protocol):
     how many models it reads: "one" (the default), "several" for one or more, or "none". The class attribute `needs`
     names fields that the user must give because no default makes sense. An optional method `findings(result)` says what
     a result claims, so that `grade` can test it on models whose mechanism is known; the class attribute `grading` may
-    name options for that.
+    name options for that. The class attribute `workers` is True if it reads its texts with `ctx.map`, so that
+    processes can share them, or else a sentence that says why they cannot.
     """
 
     @property
@@ -61,6 +63,23 @@ def checkpoints_of(cls: type[Analysis]) -> Checkpoints:
 def needs_of(cls: type[Analysis]) -> tuple[str, ...]:
     """Return the fields of an analysis that the user must give."""
     return tuple(getattr(cls, "needs", ()))
+
+
+def can_be_divided(cls: type[Analysis]) -> bool:
+    """Say whether processes can share the texts of an analysis."""
+    return getattr(cls, "workers", None) is True
+
+
+def check_workers(analysis: Analysis, workers: int | None) -> None:
+    """Refuse workers for an analysis whose texts they cannot share, with its reason."""
+    if workers is not None and workers > 1 and not can_be_divided(type(analysis)):
+        unsaid = "it does not say how what they read adds up"
+        if checkpoints_of(type(analysis)) == "none":
+            unsaid = "it reads no texts with a model"
+        reason = getattr(type(analysis), "workers", None) or unsaid
+        raise AliceError(
+            f"{analysis.name} cannot be divided among workers, because {reason}", hint="leave out --workers"
+        )
 
 
 def is_for_all(cls: type[Analysis]) -> bool:
@@ -126,6 +145,8 @@ def _fault_of_names(cls: Any) -> str | None:
     grading = getattr(cls, "grading", {})
     if not isinstance(grading, Mapping) or not known.issuperset(grading):
         return f'has grading={grading!r:.60}, which does not map names of its fields; write grading = {{"field": 1}}'
+    if not isinstance(getattr(cls, "workers", True), bool | str):
+        return f"has workers={cls.workers!r:.60}; write True, or why its texts cannot be divided"
     run = getattr(cls, "run", None)
     if not callable(run):
         return "has no method run; add run(self, ctx) that returns a Result"

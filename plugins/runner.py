@@ -3,7 +3,7 @@
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -13,11 +13,12 @@ import torch
 from alice.errors import AliceError, one_line
 from alice.files import draft_folder
 from alice.plugins import provenance
-from alice.plugins.analysis import Analysis, checkpoints_of
+from alice.plugins.analysis import Analysis, check_workers, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.context.models import no_new_global_hooks, remove_hooks
 from alice.plugins.manager import Plugin
 from alice.reports import Report, Result
+from alice.timing import using_threads
 
 _BY_SIGNAL = {128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
 """Exit codes that come from a signal, which must end the program."""
@@ -63,7 +64,9 @@ def analyse(analysis: Analysis, ctx: RunContext, *, plugin: Plugin | None = None
         json.dumps(provenance.describe(analysis, ctx, plugin))  # fail now if the options cannot be written
         started = perf_counter()
         result = compute(analysis, ctx)
-        about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(perf_counter() - started)
+        about = provenance.describe(analysis, ctx, plugin) | provenance.describe_place(
+            perf_counter() - started, workers=ctx.workers
+        )
     return Report(result, about)
 
 
@@ -71,7 +74,10 @@ def compute(analysis: Analysis, ctx: RunContext) -> Result:
     """Run an analysis with torch's generator set from the seed; a bug in it becomes a one-line error."""
     if len(ctx.each) > 1 and checkpoints_of(type(analysis)) != "several":
         raise AliceError(f"{analysis.name} reads one checkpoint, not {len(ctx.each)}; run it for each of them")
-    with as_one_line(analysis), _guarded_models(analysis, ctx), torch.random.fork_rng(devices=[]):
+    check_workers(analysis, ctx.workers)
+    # With workers everything has one thread: more may change the last digits, which must not depend on their number.
+    threads = using_threads(1) if ctx.workers is not None else nullcontext()
+    with as_one_line(analysis), _guarded_models(analysis, ctx), torch.random.fork_rng(devices=[]), threads:
         torch.manual_seed(ctx.seed)
         result = analysis.run(ctx)
     if not isinstance(result, Result):

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from alice.errors import AliceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import numpy as np
     import torch
+    from numpy.typing import NDArray
 
     from alice.model import Activations, Alice, Lens
     from alice.plugins.context.models import NamedModel
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from alice.plugins.context.resumable import Pieces, Plain
     from alice.plugins.context.sample import Sample, SampleBatches
     from alice.plugins.context.store import StoredActivations
+    from alice.plugins.context.workers import Items
     from alice.plugins.hookspecs import CorpusOpener
     from alice.plugins.solvers import SolverOpener
     from alice.text import Alphabet, Split
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 class Tracker(Protocol):
@@ -60,6 +63,8 @@ class RunContext:
     """Shows progress."""
     solvers: Mapping[str, SolverOpener] | None = None
     """Classical solvers by name; the built-in ones if None."""
+    workers: int | None = None
+    """Processes of one thread among which `map` divides its items; None for this process with all its threads."""
 
     @classmethod
     def open(
@@ -142,6 +147,14 @@ class RunContext:
         """Return the context over the first `count` texts only, for this model and the others."""
         return replace(self, texts=self._texts.first(count), others=tuple(other.sample(count) for other in self.others))
 
+    def divided(self, workers: int | None) -> RunContext:
+        """Return the context with `workers` processes of one thread for `map`, for this model and the others."""
+        if workers is not None and workers > 1:
+            from alice.plugins.context.workers import check_can_fork
+
+            check_can_fork(self.device)
+        return replace(self, workers=workers, others=tuple(other.divided(workers) for other in self.others))
+
     def joined(self, length: int) -> RunContext:
         """Return the context over its texts joined and cut into pieces of one length, for this model and the others."""
         others = tuple(other.joined(length) for other in self.others)
@@ -164,6 +177,10 @@ class RunContext:
         training split; a context of joined texts has none.
         """
         return self._texts.training_texts(count)
+
+    def overlapping(self) -> NDArray[np.bool_]:
+        """Return which texts share a passage with a text of another split of the source, (texts,)."""
+        return self._texts.overlapping()
 
     @cached_property
     def batches(self) -> SampleBatches:
@@ -225,6 +242,24 @@ class RunContext:
         from alice.plugins.context.models import open_lens
 
         return open_lens(self._named, path)
+
+    def map(self, read: Callable[[Item], T], items: Items[Item], label: str) -> Iterator[T]:
+        """Yield what `read` returns for each item, in their order, with a progress bar; workers share the items.
+
+        Args:
+            read: called with one item; what it returns must depend on nothing else that changes, and be small: it
+                comes from another process if there are workers.
+            items: batches, activations or pairs of this context, or anything else with a length and numbers from 0.
+            label: what the progress bar says.
+
+        """
+        count = len(items)
+        if self.workers is None or self.workers == 1 or count < 2:
+            return self.tracker((read(items[number]) for number in range(count)), label, total=count)
+
+        from alice.plugins.context.workers import read_in_workers
+
+        return self.tracker(read_in_workers(read, items, self.workers), label, total=count)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
         """Iterate over the items with a progress bar on a terminal; give `total` if the items have no length."""

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from alice.cache import cache_folder, make_private
 from alice.errors import AliceError
 from alice.files import atomic_write, read_json, remove_drafts
 from alice.plugins.context.models import hooks_on
-from alice.plugins.context.store import ABOUT, make_folder, number_type, stores_folder
+from alice.plugins.context.store import ABOUT, number_type
 
 if TYPE_CHECKING:
     from alice.plugins.context.models import NamedModel
@@ -66,11 +67,11 @@ class Pieces:
             "data": texts.fingerprint,
             "versions": {package: version(package) for package in ("alice-interp", "torch")},
         }
-        root = stores_folder(name="pieces")
+        root = cache_folder("pieces")
         unnamed = {key: value for key, value in about.items() if key != "model"}  # a copy of a checkpoint is the same
         self.folder = root / sha256(json.dumps(unnamed, sort_keys=True).encode()).hexdigest()[:32]
         self._verified = False
-        make_folder(self.folder)
+        make_private(self.folder)
         remove_drafts(self.folder)
         with atomic_write(self.folder / ABOUT) as file:
             json.dump(about, file, indent=2)

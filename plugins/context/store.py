@@ -18,7 +18,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from secrets import randbelow
-from stat import S_ISDIR, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -36,9 +34,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformer_lens import ActivationCache
 
+from alice.cache import FOLDER_VARIABLE, cache_folder, make_private
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import atomic_write, read_json, remove_at_exit, remove_drafts, user_path
+from alice.files import atomic_write, read_json, remove_drafts
 from alice.model import Activations, run_batch
 from alice.plugins.context.models import hooks_on
 from alice.text import Batch
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "alice-interp activations", 3
 ABOUT = "about.json"
 """The marker of a store, which also says what it was computed from."""
-FOLDER_VARIABLE, LIMIT_VARIABLE = "ALICE_INTERP_CACHE", "ALICE_INTERP_CACHE_LIMIT"
+LIMIT_VARIABLE = "ALICE_INTERP_CACHE_LIMIT"
 DEFAULT_LIMIT = "8G"
 KEPT_FREE = 256 * 2**20
 """Bytes of the disk that a store never takes."""
@@ -87,7 +86,7 @@ class StoredActivations:
         }
         key = sha256(json.dumps(self._about, sort_keys=True).encode()).hexdigest()[:32]
         self._names = {"checkpoint_name": named.name, "corpus": texts.description}  # for people; not part of the hash
-        root = stores_folder()
+        root = cache_folder("activations")
         self.folder = root / key
         own = {self.folder / name for name in source.names}
         self._space = Space(root, own, f"{len(texts.encoded)} texts at {len(source.names)} hook points")
@@ -183,7 +182,7 @@ class StoredActivations:
         self._space.reserve(tensor.nbytes)
         with suppress(FileNotFoundError):
             for folder in (self.folder.parent, self.folder, shard.parent):
-                make_folder(folder)
+                make_private(folder)
         try:
             if not (self.folder / ABOUT).exists():
                 with atomic_write(self.folder / ABOUT) as file:
@@ -271,32 +270,6 @@ def remove_hook(folder: Path) -> None:
             folder.parent.rmdir()
 
 
-def stores_folder(environ: Mapping[str, str] = os.environ, *, name: str = "activations") -> Path:
-    """Return the folder of all stores, creating it; without a writable home, a private one that goes at exit."""
-    if given := environ.get(FOLDER_VARIABLE):
-        return make_folder(user_path(given) / name)
-    try:
-        return make_folder(Path.home() / ".cache" / "alice-interp" / name)
-    except (RuntimeError, AliceError):  # no home, or one that we cannot use
-        return _temporary_folder(name)
-
-
-def make_folder(folder: Path) -> Path:
-    """Create a folder for this user alone unless it exists; refuse a link and a folder that others can write to."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = folder.lstat()
-    except FileNotFoundError:  # it is being deleted
-        raise
-    except OSError as error:
-        raise _unusable(folder, error.strerror) from error
-    if not S_ISDIR(status.st_mode):
-        raise _unusable(folder, "it is a link")
-    if status.st_uid != os.geteuid() or status.st_mode & (S_IWGRP | S_IWOTH):
-        raise _unusable(folder, "other users can write to it")
-    return folder
-
-
 def limit(environ: Mapping[str, str] = os.environ) -> int:
     """Return how many bytes all stores together may take."""
     text = environ.get(LIMIT_VARIABLE, "").strip() or DEFAULT_LIMIT
@@ -304,23 +277,6 @@ def limit(environ: Mapping[str, str] = os.environ) -> int:
     if not found:
         raise AliceError(f"{LIMIT_VARIABLE}={text!r} is not a size; write a number such as 500M or 8G")
     return int(float(found[1]) * _UNITS[found[2].upper()])
-
-
-@cache
-def _temporary_folder(name: str) -> Path:
-    """Return the private folder of one kind of store."""
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="alice-interp-"))  # with an unpredictable name, for this user alone
-    except OSError as error:
-        raise _unusable(Path(tempfile.gettempdir()), error.strerror) from error
-    remove_at_exit(folder)
-    return folder
-
-
-def _unusable(folder: Path, reason: str | None) -> AliceError:
-    return AliceError(
-        f"cannot keep activations in {folder} ({reason}); set {FOLDER_VARIABLE} to a folder that only you can write to"
-    )
 
 
 def _is_store(folder: Path) -> bool:

@@ -14,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 
 from alice.checkpoint.folder import write_tensors
 from alice.errors import AliceError
-from alice.files import remove_temporary
 from alice.plugins import RunContext
 from alice.plugins.conformance import tiny_context, tiny_texts
 from alice.plugins.context import store
@@ -482,53 +481,6 @@ def test_files_of_others_in_our_folders_stay(ctx, cache, monkeypatch):
     store.remove_hook(stored.folder / "hook_embed")
     assert theirs.read_text() == "mine"
     assert not shards(stored.folder)
-
-
-@pytest.fixture
-def no_home(tmp_path, monkeypatch):
-    """A home that cannot be written to, and a folder of temporary files."""
-    (tmp_path / "file").write_text("no folder can be here")
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr(store.Path, "home", lambda: tmp_path / "file" / "home")
-    monkeypatch.setattr(store.tempfile, "tempdir", str(tmp_path / "tmp"))
-    store._temporary_folder.cache_clear()
-    yield tmp_path / "tmp"
-    store._temporary_folder.cache_clear()
-
-
-def test_without_a_home_the_store_is_a_private_folder_with_an_unpredictable_name(no_home):
-    first = store.stores_folder({})
-    assert store.stores_folder({}) == first
-    assert first.parent == no_home
-    assert first.stat().st_mode & 0o777 == 0o700
-    store._temporary_folder.cache_clear()
-    assert store.stores_folder({}) != first
-
-
-def test_a_private_folder_is_removed_at_exit(no_home):
-    folder = store.stores_folder({})
-    (folder / "store").mkdir()
-    remove_temporary()
-    assert not folder.exists()
-
-
-@pytest.mark.parametrize("fault", ["file", "link", "writable", "writable for a group", "owner"])
-def test_a_folder_that_is_not_ours_alone_is_refused_in_one_sentence(tmp_path, monkeypatch, fault):
-    given = tmp_path / "given"
-    if fault == "file":
-        given.write_text("")
-    else:
-        given.mkdir()
-        (tmp_path / "elsewhere").mkdir()
-    if fault == "link":
-        (given / "activations").symlink_to(tmp_path / "elsewhere")
-    elif fault.startswith("writable"):
-        (given / "activations").mkdir()
-        (given / "activations").chmod(0o777 if fault == "writable" else 0o770)
-    elif fault == "owner":
-        monkeypatch.setattr(store.os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(AliceError, match=r"cannot keep activations in .*; set ALICE_INTERP_CACHE to a folder"):
-        store.stores_folder({"ALICE_INTERP_CACHE": str(given)})
 
 
 def test_a_store_offers_what_activations_offer(run_context):
