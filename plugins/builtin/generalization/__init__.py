@@ -1,11 +1,12 @@
 """Generalization: how many keys a model must be trained on before it solves texts under keys it has never seen.
 
-It reads the logs of trainings; `alice-interp sweep generalization` makes them. Do not trust the exact threshold: there
-is one training with one seed for each pool, and a pool that fails after few steps may succeed after many.
+It reads the logs of trainings, which `alice-interp sweep generalization` makes, and the measures of their checkpoints
+along training, which `alice-interp sweep measure` makes. Do not trust the exact threshold: there are few seeds, and a
+pool that fails after few steps may succeed after many.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 class Generalization:
     """Training loss, and accuracy on unseen keys, of trainings on pools of different size.
 
-    A model that sees few keys may memorise them: its loss is low, and it fails under any other key.
+    A model that sees few keys may memorise them: its loss is low, and it fails under any other key. Where checkpoints
+    along training were measured, with `alice-interp sweep measure`, it also draws a phase diagram and tests claims
+    about what decides between the two.
     """
 
     name = "generalization"
@@ -42,11 +45,17 @@ class Generalization:
 
     def run(self, ctx: "RunContext") -> "Result":
         """Read the trainings and compare their pools."""
+        from alice.plugins.builtin.generalization.account import gather
+        from alice.plugins.builtin.generalization.claims import check_claims
         from alice.plugins.builtin.generalization.measure import measure
         from alice.plugins.builtin.generalization.report import report
         from alice.training import read_trainings
 
-        return report(measure(read_trainings(self.trainings), window=self.window), self.threshold, window=self.window)
+        found = read_trainings(self.trainings)
+        account, notes = gather(found)
+        claims = check_claims(account, ctx.rng) if account is not None else []
+        pools = measure(replace(found, notes=(*found.notes, *notes)), window=self.window)
+        return report(pools, self.threshold, window=self.window, account=account, claims=claims)
 
 
 @hookimpl

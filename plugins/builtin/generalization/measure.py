@@ -1,6 +1,7 @@
 """Smoothed losses and accuracies on unseen keys, from the logs of trainings on pools of keys."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ class Pool:
 
     size: int | None
     """Keys in its pool; None for all."""
+    seed: int
     training: str
     """Name of the training."""
     eval_texts: int
@@ -73,6 +75,16 @@ class Pools:
     notes: tuple[str, ...] = ()
     """Sentences about trainings that differ in more than their pool or were left out."""
 
+    @property
+    def merged(self) -> "tuple[Pool, ...]":
+        """The mean over seeds of each pool; the trainings as they are where one pool has a seed twice."""
+        if len({(pool.size, pool.seed) for pool in self.pools}) < len(self.pools):
+            return self.pools
+        groups: dict[int | None, list[Pool]] = {}
+        for pool in self.pools:
+            groups.setdefault(pool.size, []).append(pool)
+        return tuple(group[0] if len(group) == 1 else _merged(group) for group in groups.values())
+
 
 def measure(found: Found, *, window: int) -> Pools:
     """Smooth the losses of the trainings and put them in the order of their pools."""
@@ -81,6 +93,7 @@ def measure(found: Found, *, window: int) -> Pools:
     pools = tuple(
         Pool(
             training.recipe.cipher_pool,
+            training.recipe.seed,
             training.name,
             training.recipe.eval_texts,
             training.loss.steps,
@@ -91,7 +104,31 @@ def measure(found: Found, *, window: int) -> Pools:
         )
         for training in ordered
     )
-    return Pools(pools, (*differences(found.trainings, besides=["cipher_pool"]), *found.notes))
+    besides = ["cipher_pool", *(["seed"] if _crossed(pools) else [])]
+    return Pools(pools, (*differences(found.trainings, besides=besides), *found.notes))
+
+
+def _merged(group: Sequence[Pool]) -> Pool:
+    """Return the mean of trainings on pools of one size, at the steps that all of them have."""
+    steps, (raw, loss) = _means([(one.loss_steps, one.raw_loss, one.loss) for one in group])
+    measured, (accuracy,) = _means([(one.accuracy_steps, one.accuracy) for one in group])
+    name = f"{len(group)} seeds"
+    return Pool(group[0].size, group[0].seed, name, group[0].eval_texts, steps, raw, loss, measured, accuracy)
+
+
+def _means(curves: Sequence[tuple[Floats, ...]]) -> tuple[Floats, Floats]:
+    """Return the common steps of curves, (point,), and the means of their values there, (value, point)."""
+    steps = np.array(sorted(set.intersection(*(set(one[0].tolist()) for one in curves))))
+    rows = [[values[np.searchsorted(one[0], steps)] for values in one[1:]] for one in curves]
+    return steps, np.mean(rows, axis=0)
+
+
+def _crossed(pools: Sequence[Pool]) -> bool:
+    """Return whether every pool was trained with the same seeds, so that seeds cause no difference between pools."""
+    seeds: dict[int | None, set[int]] = {}
+    for pool in pools:
+        seeds.setdefault(pool.size, set()).add(pool.seed)
+    return len(set(map(frozenset, seeds.values()))) == 1
 
 
 def smooth(values: Floats, window: int) -> Floats:

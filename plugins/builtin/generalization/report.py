@@ -2,10 +2,20 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from alice.plugins import paper
+from alice.plugins.builtin.generalization.account import Account
+from alice.plugins.builtin.generalization.claims import Claim
 from alice.plugins.builtin.generalization.measure import Pool, Pools
+from alice.plugins.builtin.generalization.phases import (
+    account_caveats,
+    account_figures,
+    account_metrics,
+    account_summary,
+    account_tables,
+)
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import bars
 from alice.reports.figures.panels import Panel, line_panels
@@ -14,32 +24,51 @@ CAVEATS = (
     "The gap is the geometric mean of the probability of each correct character in training, exp(-loss), minus the "
     "accuracy on unseen keys. It is not a difference of two accuracies: a training that generalises has a gap near or "
     "below 0, one that memorised its keys a large one.",
-    "There is one training with one seed for each pool, so the threshold is only bracketed by two pools.",
     "A pool that fails after few steps may succeed after many; the paper trained an 85M model for 50,000 steps.",
+)
+ONE_SEED = "There is one training with one seed for each pool, so the threshold is only bracketed by two pools."
+NO_MEASURES = (
+    "The trainings have no measures of checkpoints along training, so there is no phase diagram and no claim is "
+    "tested: train with `--keep-steps` and several `--seeds`, then run `alice-interp sweep measure`."
 )
 ALL = "all"
 """Marks an unlimited pool in figures."""
 UNLIMITED = "Without a number, the pool has all keys."
 
 
-def report(found: Pools, threshold: float, *, window: int) -> Result:
-    """Put the trainings into a result."""
-    pools = found.pools
+def report(
+    found: Pools, threshold: float, *, window: int, account: Account | None = None, claims: Sequence[Claim] = ()
+) -> Result:
+    """Put the trainings into a result, with the account of their checkpoints if there is one."""
+    pools = found.merged
     reached = [pool for pool in pools if (pool.final_accuracy or 0) >= threshold]
     best = max((pool.final_accuracy for pool in pools if pool.final_accuracy is not None), default=None)
-    figures = {"training": _curves(pools, window)}
-    return Result(
+    seeds = "" if len(pools) == len(found.pools) else " Means over seeds."
+    figures = {"training": _curves(pools, window, seeds, _curve_data(found.pools))}
+    if best is not None:
+        figures |= {"final-accuracy": _final(pools, seeds)}
+    result = Result(
         title="Generalization",
         summary=_summary(pools, reached, threshold),
-        caveats=(*found.notes, *CAVEATS),
-        metrics=_metrics(pools, reached, best, threshold),
-        tables={"pools": _table(pools), "paper": _paper_table(pools, threshold)},
-        figures=figures if best is None else figures | {"final-accuracy": _final(pools)},
-        arrays=_arrays(pools),
+        caveats=(*found.notes, *CAVEATS, *([] if seeds else [ONE_SEED])),
+        metrics=[*_metrics(reached, best, threshold), Metric("trainings", len(found.pools))],
+        tables={"pools": _table(found.pools), "paper": _paper_table(pools, threshold)},
+        figures=figures,
+        arrays=_arrays(found.pools),
+    )
+    if account is None:
+        return replace(result, caveats=(*result.caveats, NO_MEASURES))
+    return replace(
+        result,
+        summary=result.summary + account_summary(account, claims),
+        caveats=(*result.caveats, *account_caveats(account)),
+        metrics=[*result.metrics, *account_metrics(account, claims)],
+        tables=account_tables(account, claims) | dict(result.tables),
+        figures=dict(result.figures) | account_figures(account),
     )
 
 
-def _metrics(pools: Sequence[Pool], reached: Sequence[Pool], best: float | None, threshold: float) -> list[Metric]:
+def _metrics(reached: Sequence[Pool], best: float | None, threshold: float) -> list[Metric]:
     """Return what was measured; without a pool of limited size that generalises there is no smallest one."""
     found, wanted = [], f"{100 * threshold:g} % on unseen keys"
     if reached and reached[0].size is not None:
@@ -47,7 +76,7 @@ def _metrics(pools: Sequence[Pool], reached: Sequence[Pool], best: float | None,
     if best is not None:
         found.append(Metric("generalises", bool(reached), label=f"any pool with {wanted}"))
         found.append(Metric("best-accuracy", best, label="best final accuracy on unseen keys"))
-    return [*found, Metric("trainings", len(pools))]
+    return found
 
 
 def _labels(pools: Sequence[Pool]) -> list[str]:
@@ -83,7 +112,7 @@ def _summary(pools: Sequence[Pool], reached: Sequence[Pool], threshold: float) -
     )
 
 
-def _curves(pools: Sequence[Pool], window: int) -> Figure:
+def _curves(pools: Sequence[Pool], window: int, seeds: str, data: Table) -> Figure:
     labels = _labels(pools)
     losses = {label: (pool.loss_steps, pool.loss) for label, pool in zip(labels, pools, strict=True)}
     accuracies = {label: (pool.accuracy_steps, pool.accuracy) for label, pool in zip(labels, pools, strict=True)}
@@ -93,9 +122,9 @@ def _curves(pools: Sequence[Pool], window: int) -> Figure:
     )
     caption = (
         "Left: training loss (nats per character), smoothed with a Savitzky-Golay filter over at most "
-        f"{window} logged values. Right: accuracy on held-out texts under keys outside the pool."
+        f"{window} logged values. Right: accuracy on held-out texts under keys outside the pool.{seeds}"
     )
-    return Figure(drawn, caption, _curve_data(pools))
+    return Figure(drawn, caption, data)
 
 
 def _curve_data(pools: Sequence[Pool]) -> Table:
@@ -109,7 +138,7 @@ def _curve_data(pools: Sequence[Pool]) -> Table:
     return Table(("model", "pool", "step", "training_loss", "smoothed_loss", "accuracy"), rows)
 
 
-def _final(pools: Sequence[Pool]) -> Figure:
+def _final(pools: Sequence[Pool], seeds: str) -> Figure:
     measured = [pool for pool in pools if pool.final_accuracy is not None]
     values = {
         "exp(-training loss)": [pool.confidence for pool in measured],
@@ -117,7 +146,8 @@ def _final(pools: Sequence[Pool]) -> Figure:
     }
     drawn = bars(values, labels=_labels(measured), x_title="pool", y_title="")
     drawn.update_yaxes(range=[0, 1])
-    return Figure(drawn, "The end of each training: its confidence on training keys, its accuracy on unseen ones.")
+    caption = f"The end of each training: its confidence on training keys, its accuracy on unseen ones.{seeds}"
+    return Figure(drawn, caption)
 
 
 def _table(pools: Sequence[Pool]) -> Table:

@@ -173,3 +173,20 @@ def test_it_runs_from_the_command_line(trainings, tmp_path, monkeypatch):
     assert headline == "smallest pool with 90 % on unseen keys: 2000 keys"
     options = json.loads((Path(report).parent / "result.json").read_text())["provenance"]["options"]
     assert options["trainings"] == [str(trainings)]
+
+
+def test_seeds_of_one_pool_are_drawn_as_their_mean(tmp_path):
+    for pool in (10, 100):
+        for seed, error in ((0, 0.4), (1, 0.6)):
+            write_training(
+                tmp_path / f"pool-{pool}-seed-{seed}", losses=line(3, 1), errors=[(300, 0.9), (600, error)], pool=pool,
+                seed=seed,
+            )  # fmt: skip
+    result = run(tmp_path)
+    drawn = result.figure("training").figure.data
+    assert [trace.name for trace in drawn] == ["10 keys", "100 keys"] * 2
+    assert list(drawn[2].y) == pytest.approx([0.1, 0.5])
+    assert len(result.tables["pools"].records()) == 4
+    assert result.metric("best-accuracy").value == pytest.approx(0.5)
+    assert "10 keys: loss 1.000, accuracy 0.500" in result.summary
+    assert not any("Not comparable" in caveat for caveat in result.caveats)
