@@ -24,6 +24,7 @@ class Scaling:
     """Symbol error rate on held-out texts against the operations spent on training, a line for each size of model.
 
     A power law is fitted to the lowest error that any of the models reaches with a given number of operations.
+    Trainings that rename the letters of their input in different ways are compared seed by seed.
     """
 
     name = "scaling"

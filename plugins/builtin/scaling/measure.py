@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from alice.model import ModelConfig
+from alice.plugins.builtin.scaling.encodings import Comparison, compare, crossed
+from alice.plugins.builtin.scaling.equal_operations import EqualOperations, compare_sizes
 from alice.reports.names import distinct_names, model_slug
 from alice.statistics import Floats
 from alice.training import PAPER_SIZES, TrainingRecord
@@ -71,8 +73,12 @@ class Scaled:
     """The points of the frontier that the law is fitted to, (2, point)."""
     law: PowerLaw | None
     """None with too few points."""
+    comparisons: tuple[Comparison, ...] = ()
+    """Trainings that differ in the renaming of letters."""
+    sizes: EqualOperations | None = None
+    """Sizes at equal operations; None unless there are several with the same seeds."""
     notes: tuple[str, ...] = ()
-    """Sentences about trainings that differ in more than their size or were left out."""
+    """Sentences about trainings that differ in more than is compared, or were left out."""
 
 
 def measure(found: Found, *, fit_below: float) -> Scaled:
@@ -83,12 +89,16 @@ def measure(found: Found, *, fit_below: float) -> Scaled:
     ser = np.concatenate([line.ser for line in lines])
     best = frontier(flops, ser)
     fitted = best[(ser[best] < fit_below) & (ser[best] > 0) & (flops[best] > 0)]  # what has a logarithm
+    comparisons = compare(found.trainings)
+    besides = [*SIZE_FIELDS, *(["relabel"] if comparisons else []), *(["seed"] if crossed(found.trainings) else [])]
     return Scaled(
         tuple(lines),
         np.stack([flops[best], ser[best]]),
         np.stack([flops[fitted], ser[fitted]]),
         power_law(flops[fitted], ser[fitted]),
-        (*differences(found.trainings, besides=SIZE_FIELDS), *found.notes, *_estimates(found.trainings)),
+        comparisons,
+        compare_sizes(found.trainings, [preset_of(one.model) or one.name for one in found.trainings]),
+        (*differences(found.trainings, besides=besides), *found.notes, *_estimates(found.trainings)),
     )
 
 
@@ -111,7 +121,7 @@ def _lines(trainings: Sequence[TrainingRecord]) -> list[Line]:
 
 def _names(trainings: Sequence[TrainingRecord]) -> list[str]:
     """Return the preset of each training, or its own name where presets do not tell the trainings apart."""
-    presets = [_size_name(training) for training in trainings]
+    presets = [preset_of(training.model) or training.name for training in trainings]
     names = [
         training.name if presets.count(preset) > 1 else preset
         for preset, training in zip(presets, trainings, strict=True)
@@ -120,15 +130,14 @@ def _names(trainings: Sequence[TrainingRecord]) -> list[str]:
     return names if distinct else [training.name for training in trainings]
 
 
-def _size_name(training: TrainingRecord) -> str:
-    """Return the preset of this size, or the name of the training."""
-    model = training.model
+def preset_of(model: ModelConfig) -> str | None:
+    """Return the preset of this size, if there is one."""
     same = (
         name
         for name, size in (CPU_SIZES | PAPER_SIZES).items()
         if size == Size(model.d_model, model.n_layers, model.n_heads, model.d_mlp)
     )
-    return next(same, training.name)
+    return next(same, None)
 
 
 def _estimates(trainings: Sequence[TrainingRecord]) -> list[str]:

@@ -6,6 +6,20 @@ import numpy as np
 
 from alice.model import ModelConfig
 from alice.plugins import paper
+from alice.plugins.builtin.scaling.encodings_report import (
+    encoding_caveats,
+    encoding_figures,
+    encoding_metrics,
+    encoding_summary,
+    encoding_tables,
+)
+from alice.plugins.builtin.scaling.equal_operations_report import (
+    size_caveats,
+    size_figures,
+    size_metrics,
+    size_summary,
+    size_tables,
+)
 from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
@@ -30,11 +44,20 @@ def report(found: Scaled, *, fit_below: float) -> Result:
         arrays |= {model_key("flops", line.name): line.flops, model_key("ser", line.name): 100 * line.ser}
     return Result(
         title="Scaling",
-        summary=_summary(found, fit_below),
-        caveats=(*found.notes, *CAVEATS),
-        metrics=_metrics(found),
-        tables={"sizes": _sizes(found.lines), "configurations": _configurations(found.lines)},
-        figures={"error-by-operations": _figure(found)},
+        summary=_summary(found, fit_below) + size_summary(found.sizes) + encoding_summary(found.comparisons),
+        caveats=(*found.notes, *CAVEATS, *size_caveats(found.sizes), *encoding_caveats(found.comparisons)),
+        metrics=[*_metrics(found), *size_metrics(found.sizes), *encoding_metrics(found.comparisons)],
+        tables={
+            **encoding_tables(found.comparisons),
+            **size_tables(found.sizes),
+            "sizes": _sizes(found.lines),
+            "configurations": _configurations(found.lines),
+        },
+        figures={
+            "error-by-operations": _figure(found),
+            **size_figures(found.sizes),
+            **encoding_figures(found.comparisons),
+        },
         arrays=arrays,
     )
 

@@ -1,5 +1,7 @@
 """The scaling analysis against error rates whose power law is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -13,6 +15,7 @@ from alice.plugins.builtin.scaling.measure import frontier, power_law
 
 MINI = {"d_model": 64, "n_layers": 4, "n_heads": 2, "d_mlp": 192}
 SMALL = {"d_model": 128, "n_layers": 8, "n_heads": 4, "d_mlp": 384}
+ROOT = Path(__file__).resolve().parents[3]
 STEPS = (10, 20, 40, 80, 160, 320)
 
 
@@ -131,6 +134,79 @@ def test_estimated_operations_and_other_recipes_are_named(tmp_path):
     assert "The log of old has no operation counts" in caveats
     assert "Not comparable" in caveats
     assert "differ in lr" in caveats
+
+
+def write_encodings(folder, errors, seeds=(0, 1, 2), model=MINI):
+    """Write trainings whose last error is that of their encoding, and of their seed a percent more each."""
+    for encoding, ser in errors.items():
+        for seed in seeds:
+            measured = [(10, 0.5), (20, ser + 0.01 * seed)]
+            write_training(
+                folder / f"{encoding}-{seed}", losses=[(20, 1.0)], errors=measured, seed=seed,
+                model=model | {"relabel": encoding},
+            )  # fmt: skip
+    return folder
+
+
+def test_encodings_are_compared_seed_by_seed(tmp_path):
+    write_encodings(tmp_path, {"frequency": 0.25, "none": 0.3})
+    # Minus those of none, 30, 31 and 32 %: -2, -5 and -8 points, of standard deviation 3.
+    for seed, ser in enumerate((0.28, 0.26, 0.24)):
+        folder, model = tmp_path / f"recurrence-{seed}", MINI | {"relabel": "recurrence"}
+        write_training(folder, losses=[(20, 1.0)], errors=[(10, 0.5), (20, ser)], seed=seed, model=model)
+    result = run(tmp_path)
+    first, last, _ = [row for row in result.tables["encoding-differences"].records() if row["step"] == 20]
+    assert (first["encoding"], first["reference"]) == ("frequency", "none")
+    assert [first[name] for name in ("difference", "low", "high")] == pytest.approx([-5, -5, -5])
+    half = 4.303 * 3 / 3**0.5  # Student's quantile with two degrees of freedom
+    assert [last[name] for name in ("difference", "low", "high")] == pytest.approx([-5, -5 - half, -5 + half], rel=1e-3)
+    assert result.metric("difference-from-none", model="frequency").value == pytest.approx(-5)
+    assert result.metric("difference-from-none", model="recurrence").error == pytest.approx(3 / 3**0.5)
+    ends = {row["encoding"]: row for row in result.tables["encodings"].records()}
+    assert [ends["none"][name] for name in ("seeds", "ser", "lowest", "highest")] == pytest.approx([3, 31, 30, 32])
+    assert "-5.00 percentage points (95 % interval -5.00 to -5.00), a difference" in result.summary
+    assert "no difference that these seeds show" in result.summary
+    assert "Not comparable" not in " ".join(result.caveats)
+    drawn = result.figure("error-by-encoding").figure
+    assert [trace.name for trace in drawn.data if trace.showlegend] == ["none", "frequency", "recurrence"]
+    assert list(drawn.data[1].y) == pytest.approx([50, 26])
+
+
+def test_one_seed_has_no_interval_and_other_recipes_are_not_compared(tmp_path):
+    write_encodings(tmp_path / "one", {"none": 0.3, "frequency": 0.25}, seeds=[4])
+    result = run(tmp_path / "one")
+    assert result.tables["encoding-differences"].records()[-1]["low"] is None
+    assert "without an interval" in result.summary
+    write_training(tmp_path / "two" / "a", losses=[(20, 1.0)], errors=[(20, 0.3)], lr=0.1)
+    write_training(tmp_path / "two" / "b", losses=[(20, 1.0)], errors=[(20, 0.3)], model={"relabel": "frequency"})
+    other = run(tmp_path / "two")
+    assert "encodings" not in other.tables
+    assert "differ in relabel (none, frequency); lr" in " ".join(other.caveats)
+
+
+def test_encodings_of_several_sizes_are_compared_size_by_size(tmp_path):
+    for name, model in (("mini", MINI), ("small", SMALL)):
+        write_encodings(tmp_path / name, {"none": 0.3, "recurrence": 0.3}, model=model)
+    result = run(tmp_path / "mini", tmp_path / "small")
+    assert result.metric("difference-from-none", model="small-recurrence").value == pytest.approx(0)
+    assert {row["size"] for row in result.tables["encodings"].records()} == {"mini", "small"}
+
+
+def test_the_shipped_trainings_give_the_differences_in_the_documentation():
+    result = run(ROOT / "examples" / "encodings")
+    page = (ROOT / "docs" / "analyses" / "scaling.md").read_text()
+    last = [row for row in result.tables["encoding-differences"].records() if row["step"] == 200]
+    assert len(last) == 3
+    for row in last:
+        shown = f"{row['difference']:+.1f} | {row['low']:+.1f} to {row['high']:+.1f} |"
+        assert f"| `{row['encoding']}` minus `{row['reference']}` | {shown}" in page
+    assert "Not comparable" not in " ".join(result.caveats)
+
+
+def test_trainings_without_renaming_are_reported_as_before(trainings):
+    result = run(trainings)
+    assert list(result.figures) == ["error-by-operations"]
+    assert list(result.tables) == ["sizes", "configurations"]
 
 
 @pytest.mark.parametrize("limit", [0, 101])
