@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
@@ -36,6 +37,13 @@ class Benchmark:
     target: float | None = None
     at_most: bool = True
     """Whether the target is an upper limit."""
+    needs: str = ""
+    """A program that must be installed."""
+
+    @property
+    def possible(self) -> bool:
+        """Whether the program that it needs is there."""
+        return not self.needs or shutil.which(self.needs) is not None
 
     def measure(self, *, quick: bool) -> Iterator[Ratio]:
         """Measure now; `quick` takes fewer rounds and smaller samples."""
@@ -61,6 +69,7 @@ BENCHMARKS = (
     Benchmark("buckets", "solving mixed lengths in buckets / in the order given, padded to the longest", "time", 0.5),
     Benchmark("bijective", "bijective / base with the same backbone, many texts", "time", 1.1),
     Benchmark("exits", "early exit at all layers / one forward pass", "time", 1.3),
+    Benchmark("workers", "early exit over 5,000 texts: two workers / one, on two idle cores", "time", 0.6),
     Benchmark("probes", "probes of all layers together / LogisticRegression layer by layer", "time", 0.25),
     Benchmark("cache", "run_with_cache of all residual streams / one forward pass", "time", 1.15),
     Benchmark("cache-memory", "what run_with_cache holds / the residual streams themselves", "memory", 1.0),
@@ -68,18 +77,24 @@ BENCHMARKS = (
     Benchmark("training", "training step: model FLOP/s / FLOP/s of its matrix products alone", "share", 0.6, False),
     Benchmark("gallery", "publishing a report among 2,000 others / among 10", "time", 1.2),
     Benchmark("startup", "alice-interp --help / python -c pass", "time", 8.0),
+    Benchmark(
+        "explorer", "explorer page: difference from PyTorch, time, size / limit", "share", 1.0, needs="chromedriver"
+    ),
     Benchmark("growth", "time for twice the texts, the length, the width: log2 of the ratio", "exponent"),
 )
 
 
 def find(names: tuple[str, ...]) -> tuple[Benchmark, ...]:
-    """Return the benchmarks of these names, or all."""
+    """Return the benchmarks of these names, or all that this machine can run."""
     known = {benchmark.name: benchmark for benchmark in BENCHMARKS}
     for name in names:
         if name not in known:
             choices = f"; choose from {', '.join(known)}"
             raise AliceError(f"there is no benchmark {name!r}{nearest(name, known) or choices}")
-    return tuple(known[name] for name in dict.fromkeys(names)) or BENCHMARKS
+        if not known[name].possible:
+            raise AliceError(f"the benchmark {name} needs {known[name].needs}; install it, or leave the benchmark out")
+    chosen = tuple(known[name] for name in dict.fromkeys(names))
+    return chosen or tuple(benchmark for benchmark in BENCHMARKS if benchmark.possible)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ pages (`html`), list the reports of a folder (`gallery`) and serve them to a bro
 
 from alice.reports.archive import Report as Report
 from alice.reports.archive import read_report as read_report
+from alice.reports.explorer.state import Trial as Trial
 from alice.reports.names import distinct_names as distinct_names
 from alice.reports.names import model_key as model_key
 from alice.reports.parts import Card as Card

@@ -16,6 +16,7 @@ from alice.errors import AliceError
 from alice.files import atomic_write, read_json
 from alice.reports import checks, encoding
 from alice.reports.checks import Array
+from alice.reports.explorer.state import Trial
 from alice.reports.names import listed
 from alice.reports.parts import KINDS, Card, Figure, HeatText, Metric, Section, Table
 from alice.reports.result import Result
@@ -23,9 +24,9 @@ from alice.reports.result import Result
 RESULT = "result.json"
 ARRAYS = "arrays.npz"
 FORMAT = "alice-interp result"
-VERSION = 3
-READABLE = (2, VERSION)
-"""Versions that can be read; version 2 had no sections, texts with heat, cards and titles."""
+VERSION = 4
+READABLE = (2, 3, VERSION)
+"""Versions that can be read; version 2 had no sections, texts with heat, cards and titles, version 3 no trials."""
 VOLATILE = ("time", "machine", "duration")
 """Entries of the provenance that differ between two reports of the same analysis with the same inputs."""
 
@@ -266,6 +267,7 @@ def _document(result: Result, provenance: Mapping[str, Any], arrays_sha256: str)
             "texts": {name: _text_document(text) for name, text in result.texts.items()},
             "cards": {name: _card_document(card) for name, card in result.cards.items()},
             "sections": [_section_document(section) for section in result.sections],
+            "trials": [_trial_document(trial) for trial in result.trials],
         },
         "arrays_sha256": arrays_sha256,
         "artefacts": {name: encoding.tensors_hash(tensors) for name, tensors in result.artefacts.items()},
@@ -313,10 +315,15 @@ def _section_document(section: Section) -> dict[str, Any]:
     return {**vars(section), **names, "sections": below}
 
 
+def _trial_document(trial: Trial) -> dict[str, Any]:
+    return {"label": trial.label, "model": trial.model, "state": encoding.encode(trial.state, "a trial")}
+
+
 def _result(document: dict[str, Any], arrays: Mapping[str, Any], stored: Mapping[str, Any]) -> Result:
     fields = {**document}
     tables, figures, metrics = fields.pop("tables"), fields.pop("figures"), fields.pop("metrics")
     texts, cards, sections = fields.pop("texts", {}), fields.pop("cards", {}), fields.pop("sections", ())
+    trials = fields.pop("trials", ())
     return Result(
         **fields,  # an unknown field is a TypeError
         metrics=[_metric(metric) for metric in metrics],
@@ -327,6 +334,7 @@ def _result(document: dict[str, Any], arrays: Mapping[str, Any], stored: Mapping
         texts={name: _heat_text(text) for name, text in texts.items()},
         cards={name: _card(card) for name, card in cards.items()},
         sections=[_section(section) for section in sections],
+        trials=[Trial(**{**trial, "state": encoding.decode(trial["state"])}) for trial in trials],
     )
 
 

@@ -18,6 +18,7 @@ from alice.reports import page, plotly_script
 from alice.reports.archive import ARRAYS, RESULT, Report
 from alice.reports.blocks import Block, blocks_of, metric_cards, paragraphs, words
 from alice.reports.encoding import SUFFIX
+from alice.reports.explorer import beside
 from alice.reports.figures import theme
 from alice.reports.parts import KINDS, Section
 from alice.reports.result import Result
@@ -45,7 +46,9 @@ def write_report(report: Report, *, out: Path | None = None, standalone: bool = 
     if not standalone:
         plotly_script.check_place(library)
     address = None if standalone else _relative(library, path)
-    pages = render_pages(report, address=address, linked=(library / INDEX).is_file(), main=path.name)
+    explorers = beside.pages_in(library) if report.result.trials else {}
+    linked = (library / INDEX).is_file()
+    pages = render_pages(report, address=address, linked=linked, main=path.name, explorers=explorers)
     paths = {path.with_name(name): text for name, text in pages.items()}
     if out is not None:
         own = [report.stored_in / name for name in (RESULT, ARRAYS, *(f"{name}{SUFFIX}" for name in report.artefacts))]
@@ -82,7 +85,12 @@ def page_name(section: Section, main: str = REPORT) -> str:
 
 
 def render_pages(
-    report: Report, *, address: str | None = "..", linked: bool = True, main: str = REPORT
+    report: Report,
+    *,
+    address: str | None = "..",
+    linked: bool = True,
+    main: str = REPORT,
+    explorers: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return all pages of a report by file name, the main page first, by default for its own folder.
 
@@ -91,6 +99,7 @@ def render_pages(
         address: relative path to the folder of the gallery; None makes a single standalone page.
         linked: whether the pages link to the gallery.
         main: file name of the main page.
+        explorers: file names of the explorer pages in that folder, by model.
 
     """
     result = report.result
@@ -98,6 +107,7 @@ def render_pages(
     own_pages = [section for section in result.sections if section.page and address is not None]
     _number(result, blocks)
     shared = _shared(report, address=address, linked=linked)
+    shared["trials"] = [] if address is None else beside.links(result.trials, explorers or {}, address)
     steps = [(main, result.title), *((page_name(section, main), section.title) for section in own_pages)]
     pages = {main: _main_page(report, blocks, own_pages, main, shared)}
     for number, section in enumerate(own_pages, 1):

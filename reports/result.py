@@ -11,6 +11,7 @@ from typing import Any
 from alice.errors import AliceError
 from alice.reports import checks, encoding
 from alice.reports.checks import Array
+from alice.reports.explorer.state import Trial
 from alice.reports.names import Named, UnknownNameError, counted, listed, model_key, suggestion
 from alice.reports.parts import KINDS, Card, Figure, HeatText, Metric, Section, Table, no_text
 
@@ -44,6 +45,8 @@ class Result:
     """Cards by name."""
     sections: Sequence[Section] = ()
     """Parts of the report under headings; what no section lists is shown first, without a heading."""
+    trials: Sequence[Trial] = ()
+    """What to try in the explorer; the page links to it if the explorer page of the model lies in the gallery."""
     artefacts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Named tensors, torch's or numpy's, by the name of the artefact: what other analyses load, such as a lens.
 
@@ -63,6 +66,7 @@ class Result:
             "texts": _named(self.texts, "texts", _only(HeatText)),
             "cards": _named(self.cards, "cards", _only(Card)),
             "sections": tuple(no_text(self.sections, "sections")),
+            "trials": _trials(self.trials),
             "artefacts": _named(self.artefacts, "artefacts", encoding.check_tensors),
         }
         for key, value in checked.items():
@@ -170,6 +174,13 @@ def _metrics(given: object) -> tuple[Metric, ...]:
             raise AliceError(f"there are two metrics {metric.name!r} of {metric.model or 'no model'}; rename one")
         seen.add((metric.name, metric.model))
     return metrics
+
+
+def _trials(given: object) -> tuple[Trial, ...]:
+    trials = tuple(no_text(given, "trials"))
+    if strange := [trial for trial in trials if not isinstance(trial, Trial)]:
+        raise AliceError(f"trials holds {strange[0]!r:.60}; give a list of alice.reports.Trial(label, model, state)")
+    return trials
 
 
 def _named(given: object, where: str, check: Any) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from alice.errors import AliceError
 from alice.reports import gallery, html, page, plotly_script
 from alice.reports.archive import read_without_arrays
+from alice.reports.explorer import write as explorer
 
 ADDRESS = "127.0.0.1"
 HTTP_PORT = 80
@@ -208,9 +209,10 @@ def _pieces(content: bytes | Path, size: int) -> Iterator[bytes | memoryview]:
 def security_headers() -> dict[str, str]:
     """Return the headers of every answer: only our own scripts run, and nothing is leaked or cached."""
     inlined = page.script_hash(plotly_script.source())
-    sources = dict.fromkeys(["'self'", *html.scripts(), *gallery.scripts(), inlined])
+    sources = dict.fromkeys(["'self'", *html.scripts(), *gallery.scripts(), *explorer.scripts(), inlined])
+    policy = page.policy(sources, images="'self' data: blob:")
     return {
-        "Content-Security-Policy": page.policy(sources, images="'self' data: blob:") + "; frame-ancestors 'none'",
+        "Content-Security-Policy": f"{policy}; {explorer.WORKER}; frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer",

@@ -107,7 +107,9 @@ def _symbols(model: Alice) -> str:
     """List the symbols of a model."""
     marks = "".join(symbol for symbol in model.alphabet.symbols if symbol not in LETTERS + " ")
     parts = ["A-Z", *(["space"] if " " in model.alphabet.symbols else []), *([f"`{marks}`"] if marks else [])]
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    how = {"none": "", "frequency": "frequency", "recurrence": "first appearance"}[model.config.relabel]
+    return f"{listed}; the model renames the letters of each text by {how}" if how else listed
 
 
 def _optimizer(recipe: Mapping[str, Any]) -> str:

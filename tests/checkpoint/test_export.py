@@ -50,6 +50,12 @@ def test_an_export_has_half_precision_and_says_how_it_was_trained(first, tmp_pat
     assert (tmp_path / "metrics.jsonl").read_text() == (first.folder / "metrics.jsonl").read_text()
 
 
+def test_the_card_says_that_the_model_renames_letters(corpus, tmp_path):
+    training = small_training(tmp_path / "training", corpus, steps=1, model={"relabel": "recurrence"})
+    carry_out(training)
+    assert "; the model renames the letters of each text by first appearance.\n" in ship(training, tmp_path / "out")[1]
+
+
 def test_the_card_shows_the_measured_error_rates_and_the_command(first, tmp_path):
     _, card = ship(first, tmp_path)
     assert "over 3 test texts" in card

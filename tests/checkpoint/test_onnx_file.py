@@ -53,6 +53,17 @@ def test_a_file_gives_the_scores_of_the_model_and_has_its_alphabet(runtime, file
     np.testing.assert_allclose(session.run(None, {"ids": ids.numpy()})[0], expected, atol=1e-4)
 
 
+def test_the_file_of_a_model_that_renames_letters_renames_them_too(runtime, tmp_path):
+    model = tiny("bijective", n_layers=1, relabel="frequency")
+    onnx_file.write(tmp_path / "model.onnx", model, batches(model))
+    session = runtime.InferenceSession(tmp_path / "model.onnx")
+    first, second = (
+        session.run(None, {"ids": model.to_tokens([text, "X"]).numpy()})[0][0]
+        for text in ("TO BE OR NOT TO BE", "QV MF VI AVQ QV MF")
+    )
+    assert np.array_equal(first, second)
+
+
 def test_a_file_with_other_answers_is_not_written(file, tmp_path, monkeypatch):
     model = tiny("base", n_layers=1)
     monkeypatch.setattr(onnx_file, "_onnx", lambda model: file.read_bytes())

@@ -161,7 +161,7 @@ def set_in(*path, value):
     [
         (set_in("format", value="other"), "not a result of alice-interp"),
         (set_in("version", value=1), "old format version 1, .*; run the analysis again"),
-        (set_in("version", value=99), "version 99, not 3; upgrade the program"),
+        (set_in("version", value=99), "version 99, not 4; upgrade the program"),
         (set_in("result", value=[]), "damaged"),
         (set_in("result", "title", value=5), "damaged"),
         (set_in("result", "extra", value=5), "damaged"),
