@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from alice.errors import AliceError, nearest
 from alice.fields import Kind, field_kinds, flags_of
-from alice.plugins.analysis import Analysis, check_needs, checkpoints_of, summary_of
+from alice.plugins.analysis import Analysis, check_needs, check_workers, checkpoints_of, summary_of
 from alice.plugins.context import RunContext, Tracker, silent
 from alice.plugins.manager import Plugins, build
 from alice.text import QUOTES
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from alice.model import Alice, Lens
     from alice.plugins.builtin.features.autoencoders import Autoencoders
     from alice.reports import Report
-    from alice.solving import Solution
+    from alice.solving import Languages, Solution
     from alice.text import Split
 
     Checkpoint = str | Path | Alice
     Device = torch.device | str
+
+
+MODEL = "model"
+"""Name of the solver that is the model itself."""
 
 
 def load(checkpoint: str | Path = "base", *, device: "Device | None" = None) -> "Alice":
@@ -97,16 +102,30 @@ def load_features(path: str | Path, model: str = "", *, device: "Device | None" 
 
 @overload
 def solve(
-    texts: str, *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
+    texts: str,
+    *,
+    model: "Checkpoint" = ...,
+    solver: str = ...,
+    languages: "Languages | str | Sequence[str]" = ...,
+    layers: bool = ...,
+    device: "Device | None" = ...,
 ) -> "Solution": ...
 @overload
 def solve(
-    texts: list[str] | tuple[str, ...], *, model: "Checkpoint" = ..., layers: bool = ..., device: "Device | None" = ...
+    texts: list[str] | tuple[str, ...],
+    *,
+    model: "Checkpoint" = ...,
+    solver: str = ...,
+    languages: "Languages | str | Sequence[str]" = ...,
+    layers: bool = ...,
+    device: "Device | None" = ...,
 ) -> "list[Solution]": ...
 def solve(
     texts: str | list[str] | tuple[str, ...],
     *,
     model: "Checkpoint" = "base",
+    solver: str = "model",
+    languages: "Languages | str | Sequence[str]" = QUOTES,
     layers: bool = False,
     device: "Device | None" = None,
 ) -> "Solution | list[Solution]":
@@ -118,24 +137,73 @@ def solve(
     Args:
         texts: one text, or a list.
         model: a loaded model, or the checkpoint to load it from.
-        layers: whether to record the answer of every layer.
+        solver: `model` for its own answer; `guided` for a search with language models that it guides, which makes
+            far fewer errors; or another solver, such as `beam`, which uses no model.
+        languages: for other solvers than the model, what they learn the language from: corpora, a language each, which
+            are learned on first use and kept in the user's cache; or languages that are learned already.
+        layers: whether to record the answer of every layer; for the model alone.
         device: where to load the model; the accelerator if there is one.
 
     """
-    from alice.model import Alice
-    from alice.solving import solve as solve_texts
-
     given = [texts] if isinstance(texts, str) else texts
     if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
         raise AliceError(f"{texts!r:.60} is not a text to solve; give a string or a list of strings")
-    found = list(solve_texts(model if isinstance(model, Alice) else _kept(model, device), given, layers=layers))
+    if not isinstance(solver, str):
+        raise AliceError(f"{solver!r:.60} is not a solver; give its name, such as 'guided'")
+    if layers and solver != MODEL:
+        raise AliceError(f"only a model has layers, and the solver is {solver!r}; leave out layers, or the solver")
+    found = _solutions(given, model, solver, languages, layers=layers, device=device)
     return found[0] if isinstance(texts, str) else found
 
 
-def _kept(checkpoint: str | Path, device: "Device | None") -> "Alice":
+def _solutions(
+    texts: Sequence[str],
+    model: "Checkpoint",
+    solver: str,
+    languages: "Languages | str | Sequence[str]",
+    *,
+    layers: bool,
+    device: "Device | None",
+) -> "list[Solution]":
+    from alice.model import Alice
+    from alice.solving import Languages, open_languages
+    from alice.solving import solve as solve_texts
+
+    def open_model() -> Alice:
+        return model if isinstance(model, Alice) else load_kept(model, device)
+
+    if solver == MODEL:
+        return list(solve_texts(open_model(), texts, layers=layers))
+
+    from alice.plugins.solvers import SolverSetup, solutions
+
+    sources = [str(languages)] if isinstance(languages, str | Path) else languages
+
+    def known() -> Languages:
+        return sources if isinstance(sources, Languages) else open_languages(sources)
+
+    def training_texts(count: int) -> list[str]:
+        return [] if isinstance(sources, Languages) else first_training_texts(sources[0], count)
+
+    setup = SolverSetup(training_texts, open_model=open_model, open_languages=known)
+    return list(solutions(solver, build().solvers, setup, texts))
+
+
+def first_training_texts(source: str, count: int) -> list[str]:
+    """Return the first texts of the training split of a corpus."""
+    from alice.text import open_corpus
+    from alice.text.split import select
+
+    return list(islice(select(open_corpus(source), "train"), count))
+
+
+def load_kept(checkpoint: str | Path, device: "Device | None") -> "Alice":
     """Load a checkpoint unless it was the last one to be loaded and its files are the same."""
     from alice.checkpoint import resolve
+    from alice.plugins.context.models import PLANTED
 
+    if str(checkpoint).startswith(PLANTED):
+        return load(checkpoint, device=device)
     folder = resolve(checkpoint)
     state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(folder.iterdir()))
     return _load_folder(folder, state, device)
@@ -153,6 +221,7 @@ def run(
     split: "Split | None" = None,
     seed: int = 0,
     device: "Device | None" = None,
+    workers: int | None = None,
     **options: Any,
 ) -> "Report":
     """Run an analysis and return its report, which `save()` stores as the command line does.
@@ -164,6 +233,7 @@ def run(
         split: `test`, `validation`, `train` or `all`; by default the test split of a corpus, and all texts of a list.
         seed: seed of the keys and of everything else that is random.
         device: where to compute; the accelerator if there is one.
+        workers: processes of one thread that share the texts; the result is the same for any number of them.
         options: options of the analysis, named as its fields.
 
     """
@@ -174,12 +244,12 @@ def run(
             analysis = build_analysis(cls, options)
         elif options:
             raise AliceError(f"{analysis.name} is built already; set {', '.join(options)} where you build it")
-        check_inputs(analysis, checkpoints)
+        check_inputs(analysis, checkpoints, workers=workers)
         ctx = open_context(checkpoints, plugins, data=data, split=split, seed=seed, device=device)
 
         from alice.plugins.runner import analyse
 
-        return analyse(analysis, ctx, plugin=plugin)
+        return analyse(analysis, ctx.divided(workers), plugin=plugin)
 
 
 @contextmanager
@@ -229,8 +299,8 @@ def _converted(value: Any, kind: Kind) -> Any:
     return Path(value) if kind.scalar is Path and isinstance(value, str) else value
 
 
-def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"]) -> None:
-    """Raise if an analysis lacks a checkpoint or an option that it needs, before any model is loaded."""
+def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"], *, workers: int | None = None) -> None:
+    """Raise if an analysis lacks what it needs or cannot be divided among workers, before any model is loaded."""
     wanted, count = checkpoints_of(type(analysis)), len(checkpoints)
     if wanted == "none" and count:
         raise AliceError(f"{analysis.name} reads no checkpoint; leave it out")
@@ -240,6 +310,7 @@ def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"]) -> Non
     if wanted == "one" and count > 1:
         raise AliceError(f"{analysis.name} reads one checkpoint, not {count}; name one")
     check_needs(analysis)
+    check_workers(analysis, workers)
 
 
 def open_context(

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+CONFIDENCE_EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
+"""Edges of the bins of confidence in which it is compared with how often letters are right."""
 
 BOOTSTRAP_DRAWS = 2000
 """Random weightings of the texts. The paper has 50, which gives each standard error an error of its own of 10 %."""
@@ -262,3 +264,14 @@ def spread_of_draws(draws: Floats, texts: int | Ints) -> Floats:
 def ratio(part: Floats, whole: Floats) -> Floats:
     """Divide; NaN where the whole is 0."""
     return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=np.asarray(whole) > 0)
+
+
+def reliability(confidence: Floats, right: NDArray[np.bool_]) -> list[tuple[float, float, int, float, float]]:
+    """Return edges of each bin of confidence, its number of letters, their mean confidence and the share right."""
+    rows = []
+    for low, high in zip(CONFIDENCE_EDGES, (*CONFIDENCE_EDGES[1:-1], np.inf), strict=False):
+        chosen = (confidence >= low) & (confidence < high)
+        if chosen.any():
+            values = (float(confidence[chosen].mean()), float(right[chosen].mean()))
+            rows.append((low, min(high, 1.0), int(chosen.sum()), *values))
+    return rows

@@ -1,7 +1,8 @@
 """Takes docs/images/NAME.png from real reports: `python docs/take_pictures.py [NAME ...] [--trainings FOLDER]`.
 
 Each analysis runs on the bundled models over few texts, and headless Chromium (with its driver, as for `make test`)
-takes the first figure of its report. Analyses of trainings need the folder of a sweep, so they must be named.
+takes the first figure of its report. Analyses of trainings need the folder of a sweep, so they must be named, and so
+does `explorer`, the page that runs a model.
 `--report` takes the picture from an existing report.
 """
 
@@ -22,6 +23,15 @@ WIDTH, HEIGHT = 900, 1200
 LARGEST = 120_000
 """Largest size of a picture in bytes."""
 SECONDS_TO_DRAW = 60
+EXPLORER = "explorer"
+EXPLORED = {
+    "plain": "THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.",
+    "key": "QWERTYUIOPASDFGHJKLZXCVBNM",
+    "off": [["head", 4, 1], ["head", 5, 2], ["mlp", 6]],
+}
+"""What the explorer shows in its picture."""
+EXPLORER_SIZE, EXPLORER_SCALE = (1200, 980), 0.7
+"""Size of the window, and the scale that makes a small picture of it."""
 
 
 @click.command(help=__doc__)
@@ -41,13 +51,16 @@ def take(names: tuple[str, ...], samples: int, trainings: Path | None, report: P
     if report is not None and len(names) != 1:
         raise click.UsageError("--report needs the name of its analysis; give exactly one")
     for name in chosen:
-        if name not in analyses:
+        if name not in analyses and name != EXPLORER:
             raise click.UsageError(f"there is no analysis {name!r}{nearest(name, analyses)}")
     with tempfile.TemporaryDirectory() as folder, _browser(Path(folder) / "profile") as browser:
         for name in chosen:
-            page = report or _run(analyses[name], samples, trainings, Path(folder) / "runs")
             picture = IMAGES / f"{name}.png"
-            _shoot(browser, page, figure, picture)
+            if name == EXPLORER:
+                _shoot_explorer(browser, Path(folder) / "explore.html", picture)
+            else:
+                page = report or _run(analyses[name], samples, trainings, Path(folder) / "runs")
+                _shoot(browser, page, figure, picture)
             click.echo(f"{picture}: {picture.stat().st_size / 1000:.0f} kB")
 
 
@@ -106,10 +119,33 @@ def _shoot(browser: Any, report: Path, figure: str | None, picture: Path) -> Non
     # Selenium's own picture of an element scrolls to it and may be taken before scrolling ends.
     place = "const r = arguments[0].getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
     clip = dict(zip(("x", "y", "width", "height"), browser.execute_script(place, element), strict=True))
-    options = {"clip": clip | {"scale": 1}, "captureBeyondViewport": True}
+    _capture(browser, clip, picture)
+
+
+def _shoot_explorer(browser: Any, page: Path, picture: Path) -> None:
+    """Write the explorer page of `base` and take its top, once it has computed."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    from alice.checkpoint.packed import pack
+    from alice.reports.explorer.write import write
+
+    packed = pack("base")
+    write(page, packed.header, packed.weights, EXPLORED)
+    width, height = EXPLORER_SIZE
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.as_uri())
+    ready = "return document.body.dataset.ready === 'yes'"
+    WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(ready))
+    _capture(browser, {"x": 0, "y": 0, "width": width, "height": height}, picture, EXPLORER_SCALE)
+
+
+def _capture(browser: Any, clip: dict[str, float], picture: Path, scale: float = 1) -> None:
+    """Write a part of the page as a picture."""
+    options = {"clip": clip | {"scale": scale}, "captureBeyondViewport": True}
     image = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
     if len(image) > LARGEST:
-        raise click.ClickException(f"the picture of {report} has {len(image):,} bytes, more than {LARGEST:,}")
+        raise click.ClickException(f"{picture} would have {len(image):,} bytes, more than {LARGEST:,}")
     picture.write_bytes(image)
 
 

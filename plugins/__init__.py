@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from alice.reports import Result as Result
     from alice.reports import Section as Section
     from alice.reports import Table as Table
+    from alice.reports import Trial as Trial
     from alice.reports import model_key as model_key
 
-_RESULT = ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table", "model_key")
+_RESULT = ("Card", "Figure", "HeatText", "Metric", "Report", "Result", "Section", "Table", "Trial", "model_key")
 __all__ = [
     "API_VERSION",
     "Analysis",
@@ -34,6 +35,7 @@ __all__ = [
     "RunContext",
     "Section",
     "Table",
+    "Trial",
     "hookimpl",
     "model_key",
 ]

@@ -36,6 +36,7 @@ LAST_RESORT = 10.0
 BUILTIN = (
     "alice.plugins.builtin.quotes",
     "alice.plugins.builtin.classical_solvers",
+    "alice.plugins.builtin.baseline_solvers",
     "alice.plugins.builtin.early_exit",
     "alice.plugins.builtin.lens",
     "alice.plugins.builtin.attention",
@@ -50,6 +51,7 @@ BUILTIN = (
     "alice.plugins.builtin.probe",
     "alice.plugins.builtin.ngram",
     "alice.plugins.builtin.speed",
+    "alice.plugins.builtin.disagreement",
     "alice.plugins.builtin.relabelling",
     "alice.plugins.builtin.borg",
     "alice.plugins.builtin.ablation",

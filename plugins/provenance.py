@@ -30,14 +30,14 @@ def describe(analysis: Analysis, ctx: RunContext, plugin: Plugin | None) -> dict
     }
 
 
-def describe_place(seconds: float) -> dict[str, Any]:
-    """Return what differs each time: time, machine and duration."""
+def describe_place(seconds: float, *, workers: int | None = None) -> dict[str, Any]:
+    """Return what differs each time: time, machine and duration; workers have one thread each."""
     machine = {
         "name": platform.node(),
         "system": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
+        "threads": torch.get_num_threads() if workers is None else workers,
     }
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -47,9 +47,9 @@ def trained_alice(_trained_model: Alice) -> Alice:
 @pytest.fixture
 def trained_context(trained_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     """A context over the trained model and eight long texts of English, with a temporary activation store."""
+    from alice.cache import FOLDER_VARIABLE
     from alice.plugins.conformance import trained_texts
     from alice.plugins.context import RunContext
-    from alice.plugins.context.store import FOLDER_VARIABLE
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
     return RunContext.open(trained_alice, data=trained_texts(), split="all")
@@ -58,8 +58,8 @@ def trained_context(trained_alice: Alice, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture
 def run_context(tiny_alice: Alice, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     """A context over the tiny model and 24 texts of English words, with a temporary activation store."""
+    from alice.cache import FOLDER_VARIABLE
     from alice.plugins.conformance import tiny_context
-    from alice.plugins.context.store import FOLDER_VARIABLE
 
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "alice-interp-cache"))
     return tiny_context(tiny_alice, texts=24)
@@ -77,9 +77,9 @@ def check_analysis(
     """Check an analysis against the rules; an AssertionError names the one that it breaks.
 
     Its options survive JSON; one seed gives one result, whatever the state of the global generators; the result can be
-    stored, read back and shown; metrics have the same names for one model and for several; no hook is left on the
-    model, and its weights are unchanged; and memory does not grow with the number of texts, which only an option called
-    `samples` may limit.
+    stored, read back and shown; two workers give the same result as one, if the texts can be divided; metrics have the
+    same names for one model and for several; no hook is left on the model, and its weights are unchanged; and memory
+    does not grow with the number of texts, which only an option called `samples` may limit.
 
     Args:
         cls: the analysis.

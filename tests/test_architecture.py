@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BASICS = (
     "alice.errors",
     "alice.files",
+    "alice.cache",
     "alice.outputs",
     "alice.lazy",
     "alice.fields",
@@ -32,6 +33,7 @@ ORDER = (
     "alice.solving",
     "alice.training",
     "alice.planted",
+    "alice.baselines",
     "alice.probes",
     "alice.reports",
     "alice.plugins",
@@ -52,14 +54,15 @@ ROOMS_WITH_EXPORTS = (
     "alice.solving",
     "alice.training",
     "alice.planted",
+    "alice.baselines",
     "alice.probes",
 )
 EXCEPTIONS = {("alice/model/model.py", "alice.checkpoint")}
 """`Alice.from_pretrained` reads a checkpoint."""
 REPORTS_MAY_IMPORT = {"alice.reports", "alice.errors", "alice.files", "alice.outputs", "alice.lazy"}
 LONGEST_FILE, LONGEST_FUNCTION, LARGEST_FOLDER = 400, 40, 16
-ONE_FILE_EACH = {"alice/cli": 22}
-"""A folder with a file per command, which may hold more."""
+ONE_FILE_EACH = {"alice/cli": 24, "benchmarks": 19}
+"""Folders with a file per command or benchmark, which may hold more."""
 HEAVY = {"torch", "transformer_lens", "accelerate", "datasets", "pyarrow", "pandas", "plotly", "sklearn", "scipy"}
 LIGHT_COMMANDS = [
     ["--version"],

@@ -10,6 +10,7 @@ import pytest
 from test_architecture import FILES as SOURCES
 from test_architecture import LINKED, ORDER, imports, name_of, room_of
 
+from alice.cache import FOLDER_VARIABLE
 from alice.checkpoint import folder as checkpoint
 from alice.plugins import provenance
 from alice.plugins.context import RunContext, store
@@ -41,7 +42,7 @@ def test_formats_md_describes_every_file(name):
 def test_formats_md_has_the_current_versions_and_limits():
     assert f'`"format": {checkpoint.FORMAT}`' in FORMATS
     assert f'`"{archive.FORMAT}"`, `{archive.VERSION}`' in FORMATS
-    assert all(f"`{name}`" in FORMATS for name in (store.FOLDER_VARIABLE, store.LIMIT_VARIABLE, QUOTES))
+    assert all(f"`{name}`" in FORMATS for name in (FOLDER_VARIABLE, store.LIMIT_VARIABLE, QUOTES))
     assert store.DEFAULT_LIMIT in FORMATS
     assert all(reason.value in " ".join(FORMATS.split()) for reason in Reason)
 

@@ -49,7 +49,7 @@ def shortened(arguments):
 
 
 def test_the_commands_are_found():
-    assert [command[1] for command in COMMANDS] == ["solve", "run", "run", "view", "train"]
+    assert [command[1] for command in COMMANDS] == ["explore", "solve", "run", "run", "view", "train"]
     assert {line.split()[1] for line in LINES if line.startswith("make ")} == {"demo", "test"}
 
 

@@ -48,7 +48,10 @@ def site(tmp_path_factory):
 def test_the_site_has_exactly_our_pages(site):
     pages = {page.relative_to(ROOT / "docs").with_suffix(".html") for page in (ROOT / "docs").rglob("*.md")}
     wanted = {page.with_name("index.html") if page.stem == "README" else page for page in pages}
-    assert {page.relative_to(site) for page in site.rglob("*.html")} == wanted | {Path("404.html")}
+    assert {page.relative_to(site) for page in site.rglob("*.html")} == wanted | {
+        Path("404.html"),
+        Path("explore.html"),
+    }
     assert not list(site.rglob("*.py"))
 
 

@@ -1,20 +1,24 @@
 """`alice-interp demo`: solves cryptograms on the screen, then runs the main analyses on small samples."""
 
 import shlex
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
 
 from alice import front_door
+from alice.cli.explore import write_explorers
 from alice.cli.options import device_option, out_option
 from alice.cli.progress import busy
 from alice.cli.run import Job, open_context, raise_failures, run_each
 from alice.cli.solve_screen import can_animate, show, solve_console
 from alice.outputs import check_parent
 from alice.plugins.manager import build
+
+if TYPE_CHECKING:
+    from alice.plugins import RunContext
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ ANALYSES = (
     Small("early-exit", BOTH, {"samples": 100}),
     Small("key-recovery", BOTH, {"samples": 100}),
     Small("errors-by-length", BOTH, {"samples": 200, "solver_texts": 0}),
+    Small("disagreement", ("bijective",), {"samples": 5, "training_texts": 20_000, "beam": 100}),
     Small("letter-frequency", BOTH, {"samples": 200}),
     Small("attention", ("base",), {"samples": 60}),
     Small("attention", ("bijective",), {"samples": 60}),
@@ -72,7 +77,7 @@ ANALYSES = (
 @device_option
 @out_option
 def demo(device: str | None, out: Path) -> None:
-    """Solve some cryptograms layer by layer, run the main analyses on small samples, and show where the gallery is.
+    """Solve some cryptograms layer by layer, write the explorer, run the main analyses, and say where the pages are.
 
     Uses the bundled models and texts; takes under three minutes on two cores.
     """
@@ -82,13 +87,22 @@ def demo(device: str | None, out: Path) -> None:
     plugins = build(third_party=False)
     contexts = {ckpt: open_context(ckpt, plugins, device=device) for ckpt in {small.ckpt for small in ANALYSES}}
     jobs = [Job(small.name, contexts[small.ckpt], small.options) for small in ANALYSES]
+    explorers = _write_explorers(list(contexts.values()), out)
     failed = run_each(jobs, plugins, out=out)
+    for path in explorers:
+        click.echo(f"explorer: {path}; open it in a browser to ask the model itself")
     _show_gallery(out)
     raise_failures(failed, jobs, out)
 
 
+def _write_explorers(contexts: "list[RunContext]", out: Path) -> list[Path]:
+    """Write the explorer page of every model, before the reports that link to it."""
+    models = {one.checkpoint: replace(one, others=()) for ctx in contexts for one in ctx.each}
+    return [path for name in sorted(models) for path in write_explorers(models[name], out)]
+
+
 def _solve(cryptogram: Cryptogram, device: str | None) -> None:
-    """Encrypt a text, solve it as `alice-interp solve --layers` does, and say how many letters are wrong."""
+    """Encrypt a text, solve it with the model layer by layer, and say how many letters are wrong."""
     import numpy as np
 
     from alice.text import Key
@@ -96,7 +110,9 @@ def _solve(cryptogram: Cryptogram, device: str | None) -> None:
     console = solve_console()
     key = Key.random(np.random.default_rng(cryptogram.seed))
     ciphertext = key.encrypt(cryptogram.plaintext)
-    console.print(Text(f'$ alice-interp solve --layers --ckpt {cryptogram.ckpt} "{ciphertext}"', style="bold"))
+    console.print(
+        Text(f'$ alice-interp solve --solver model --layers --ckpt {cryptogram.ckpt} "{ciphertext}"', style="bold")
+    )
     with busy("loading the model"):
         solution = front_door.solve(ciphertext, model=cryptogram.ckpt, layers=True, device=device)
     show(solution, console, layers=True, animated=can_animate(console))

@@ -30,6 +30,7 @@ class LazyCommand:
 
 COMMANDS = {
     "demo": LazyCommand("alice.cli.demo:demo", "See everything once: cryptograms solved, analyses run."),
+    "explore": LazyCommand("alice.cli.explore:explore", "Write a page that runs a model in the browser."),
     "solve": LazyCommand("alice.cli.solve:solve", "Decrypt a cryptogram."),
     "train": LazyCommand("alice.cli.train:train", "Train a model, or resume a training."),
     "sweep": LazyCommand("alice.cli.sweep:sweep", "Train several models that differ in one thing."),

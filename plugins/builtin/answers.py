@@ -127,8 +127,11 @@ def answer(model: Alice, batch: Batch, exit_: Exit | None = None, *, probabiliti
 
 def answers(ctx: RunContext, exit_: Exit | None = None, *, probabilities: bool = False) -> Iterator[Answers]:
     """Yield what the model of a context answers to its texts, one batch at a time."""
-    for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
-        yield answer(ctx.model, batch, exit_, probabilities=probabilities)
+
+    def read(batch: Batch) -> Answers:
+        return answer(ctx.model, batch, exit_, probabilities=probabilities)
+
+    return ctx.map(read, ctx.batches, f"Reading with {ctx.checkpoint}")
 
 
 def _ints(values: Tensor) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The solvers `beam`, `hill-climbing` and `subbreaker`: baselines without a neural network."""
+"""The solver `guided`, and those without a network: `beam`, `bayes`, `hill-climbing` and `subbreaker`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -8,30 +8,38 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.solvers import Solver, SolverOpener, SolverSetup
-    from alice.solving import CharNgrams
 
-BEAM_TEXTS = 50_000
-"""Training texts in which the beam search counts n-grams."""
 CLIMBER_TEXTS = 10_000
 """Training texts in which the hill climber counts its shorter n-grams."""
 
 
 def open_beam(setup: "SolverSetup") -> "Solver":
-    """Return the beam search over 6-grams of the training split."""
+    """Return the beam search over the n-grams of the training split, those that guide the network in `guided`."""
     from alice.solving import BeamSearch
-    from alice.solving.beam import ORDER
 
-    return BeamSearch(_count(setup, BEAM_TEXTS, ORDER)).solve
+    languages = setup.languages()
+    if len(languages.by_corpus) > 1:
+        raise AliceError("the solver beam searches in one language; give --lm-data once, or use --solver guided")
+    return BeamSearch(languages.main.chars).solve
+
+
+def open_bayes(setup: "SolverSetup") -> "Solver":
+    """Return the most probable key of a sample from the posterior over all keys, by the n-grams of `beam`."""
+    from alice.solving import GeneralSolver
+
+    return GeneralSolver(setup.languages().main.chars, setup.seed)
 
 
 def open_hill_climbing(setup: "SolverSetup") -> "Solver":
     """Return the hill climber over quadgrams of the training split."""
     import numpy as np
 
-    from alice.solving import HillClimber
+    from alice.solving import CharNgrams, HillClimber
     from alice.solving.hill_climbing import ORDER
 
-    climber = HillClimber(_count(setup, CLIMBER_TEXTS, ORDER), climbs=setup.tries)
+    if not (training := setup.training_texts(CLIMBER_TEXTS)):
+        raise AliceError("no text of the training split is left to count n-grams in; give data with more texts")
+    climber = HillClimber(CharNgrams.count(training, ORDER), climbs=setup.tries)
     return lambda ciphertext: climber.solve(ciphertext, np.random.default_rng(setup.seed))
 
 
@@ -44,15 +52,20 @@ def open_installed(setup: "SolverSetup") -> "Solver":
     return open_subbreaker(climbs=setup.tries, seed=setup.seed)
 
 
-def _count(setup: "SolverSetup", texts: int, order: int) -> "CharNgrams":
-    from alice.solving import CharNgrams
+def open_guided(setup: "SolverSetup") -> "Solver":
+    """Return the search that a network and language models make together."""
+    from alice.solving import GuidedSolver
 
-    if not (training := setup.training_texts(texts)):
-        raise AliceError("no text of the training split is left to count n-grams in; give data with more texts")
-    return CharNgrams.count(training, order)
+    return GuidedSolver(setup.model(), setup.languages())
 
 
 @hookimpl
 def register_solvers() -> "Mapping[str, SolverOpener]":
     """Add the solvers."""
-    return {"beam": open_beam, "hill-climbing": open_hill_climbing, "subbreaker": open_installed}
+    return {
+        "guided": open_guided,
+        "beam": open_beam,
+        "hill-climbing": open_hill_climbing,
+        "subbreaker": open_installed,
+        "bayes": open_bayes,
+    }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from alice.errors import AliceError
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import TRIES, Solver, SolverSetup, open_solver, solvers_of
 from alice.reports.names import distinct_names, model_slug
+from alice.solving import Languages
 from alice.statistics import Floats
 from alice.text import LETTERS
 from alice.timing import Stopwatch
@@ -35,6 +37,8 @@ class Solved:
     """Letters A-Z in each text, (texts,)."""
     learned: int = 0
     """Number of training texts that it learned from."""
+    answers: tuple[str, ...] = ()
+    """The plaintexts that it found."""
 
     @property
     def speed(self) -> float:
@@ -89,17 +93,27 @@ def run_solvers(
         seconds: time limit; no further text is started after it.
 
     """
-    solved, failed = [], []
+    solved, failed, learned = [], [], [0]
+
+    def read(count: int) -> list[str]:
+        found = (source or ctx).training_texts(count if training is None else min(count, training))
+        learned[0] = max(learned[0], len(found))
+        return found
+
+    @cache
+    def languages() -> Languages:
+        return SolverSetup(read).languages()
+
+    def known() -> Languages:
+        found = languages()
+        learned[0] = max(learned[0], found.texts)
+        return found
+
+    setup = SolverSetup(read, ctx.seed, tries, lambda: ctx.model, known)
     for name in names:
-        learned = [0]
-
-        def learn(count: int, learned: list[int] = learned) -> list[str]:
-            found = (source or ctx).training_texts(count if training is None else min(count, training))
-            learned[0] = max(learned[0], len(found))
-            return found
-
+        learned[0] = 0
         try:
-            solver = open_solver(name, solvers_of(ctx), SolverSetup(learn, ctx.seed, tries))
+            solver = open_solver(name, solvers_of(ctx), setup)
             given = ctx.progress(texts, f"Solving with {name}")
             solved.append(solve_all(solver, given, name=name, seconds=seconds, learned=learned[0]))
         except AliceError as error:
@@ -118,7 +132,7 @@ def solve_all(
 ) -> Solved:
     """Run one solver over texts; no further text is started once `seconds` have passed."""
     times: list[float] = []
-    errors, letters = [], []
+    errors, letters, answers = [], [], []
     for cipher, plain in texts:
         if sum(times) > seconds:
             break
@@ -129,4 +143,6 @@ def solve_all(
         wrong = sum(answered != expected for answered, expected in zip(answer, plain, strict=True))
         errors.append(wrong / len(plain))
         letters.append(sum(character in LETTERS for character in cipher))
-    return Solved(name, kind, np.array(times), np.array(errors), np.array(letters, dtype=float), learned)
+        answers.append(answer)
+    found = (np.array(times), np.array(errors), np.array(letters, dtype=float))
+    return Solved(name, kind, *found, learned, tuple(answers))

@@ -1,5 +1,6 @@
 """The paper's claims, each with its tests on the report of one analysis. docs/reproduce.md gives reasons."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -140,6 +141,16 @@ def pools(found: Finding, seed: int) -> Checks:
     )  # fmt: skip
     for name, subject, measure, verdict in tests:
         yield check(name, (), measure, verdict, subject=subject)
+
+
+def decay(found: Finding, seed: int) -> Checks:
+    """Test that accuracy on new keys rises and decays in a pool, as the analysis of several seeds has found."""
+    outcomes: dict[str, verdicts.Outcome] = {"holds": "holds", "does not hold": "does not hold"}
+    for row in found.rows("claims", name="decay") if "claims" in found.report.tables else ():
+        value, low, high = (math.nan if row[name] is None else row[name] for name in ("value", "low", "high"))
+        outcome = outcomes.get(row["outcome"], "undecided")
+        verdict = Verdict(outcome, value, low, high, row["threshold"], row["side"])
+        yield check("decay", (), row["statistic"], verdict, subject="limited pools, several seeds")
 
 
 def pool_name(pool: int | None) -> str:
@@ -288,6 +299,11 @@ CLAIMS = (
     PaperClaim("pools", "Few ciphers are memorised, many generalise",
            "“Models trained on fewer unique ciphers achieve lower training error but do not generalize to unseen "
            "ciphers”, figure 3", "generalization", pools, TOO_FEW),
+    PaperClaim("decay", "With a middle number of ciphers, accuracy on unseen ones rises and decays",
+           "“models trained on intermediate numbers of ciphers (750 and 1000) show initially high validation accuracy "
+           "that quickly decays before recovering partially, but never fully”, section 4", "generalization", decay,
+           "It needs several seeds and measures of their checkpoints, which `alice-interp sweep measure` makes.",
+           "Whether the accuracy recovers is not tested."),
     PaperClaim("compute", "Error falls with compute", "“increased compute leads to lower test error”, appendix E",
            "scaling", compute, TOO_FEW),
     PaperClaim("relabelling", "Renaming the cipher symbols changes the answer",

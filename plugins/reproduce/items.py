@@ -262,6 +262,8 @@ ITEMS = (
     PaperItem("Table 2", "Mean error of short and long texts", "errors-by-length", means, "sigmas", note=_SIZES),
     PaperItem("Figure 3", "Training loss and accuracy on unseen ciphers", "generalization", pools, "pools",
               note=_TRAININGS),
+    PaperItem("Section 4", "Accuracy that rises and decays with a middle number of ciphers", "generalization",
+              claim="decay", note=_TRAININGS),
     PaperItem("Figure 4", "The key, recovered by the bijective head", "key-recovery", keys),
     PaperItem("Figure 5", "Texts after every layer of the base model", "early-exit", note=_EXAMPLES),
     PaperItem("Figure 6", "Error after every layer", "early-exit", layers, "layers"),

@@ -40,6 +40,8 @@ COMPARED = ("errors-by-length", "ngram")
 """Analyses whose claims compare two variants."""
 RUN_SET = Path(__file__).with_name("run_set")
 """Small models of the three variants with the same training."""
+TRAININGS = Path(__file__).with_name("trainings")
+"""Logs and measures of trainings, in a folder for each analysis, for those who give none."""
 SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."
 BORG = (
     "It needs a transcription and its plaintext, which this package does not contain: give "
@@ -103,11 +105,17 @@ def run_set() -> list[Path]:
     return folders if all((folder / "config.json").is_file() for folder in folders) else []
 
 
+def shipped_trainings(analysis: str) -> tuple[Path, ...]:
+    """Return the folder of shipped trainings that an analysis reads, if there is one."""
+    folder = TRAININGS / analysis
+    return (folder,) if folder.is_dir() else ()
+
+
 def _step(analysis: str, which: Which, models: RunContext, multilingual: RunContext | None, request: Request) -> Step:
     if analysis in request.skip:
         return Step(analysis, absent=f"Left out by `--skip {analysis}`.")
     if which == "none":
-        trainings: tuple[Path, ...] = getattr(request, f"{analysis}_trainings")
+        trainings: tuple[Path, ...] = getattr(request, f"{analysis}_trainings") or shipped_trainings(analysis)
         ctx = RunContext(seed=models.seed, tracker=models.tracker)
         options = {"trainings": trainings}
         return Step(analysis, ctx, options) if trainings else Step(analysis, absent=SWEEP.format(analysis))

@@ -37,7 +37,15 @@ def test_an_unknown_benchmark_is_an_error_that_suggests_the_nearest():
     with pytest.raises(AliceError, match=r"there is no benchmark 'hoks'; did you mean 'hooks'"):
         find(("hoks",))
     assert [benchmark.name for benchmark in find(("exits", "hooks", "exits"))] == ["exits", "hooks"]
-    assert find(()) == BENCHMARKS
+    assert find(()) == tuple(benchmark for benchmark in BENCHMARKS if benchmark.possible)
+
+
+def test_a_benchmark_without_its_program_is_left_out_of_all_and_refused_by_name(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert "explorer" not in {benchmark.name for benchmark in find(())}
+    assert len(find(())) == len(BENCHMARKS) - 1
+    with pytest.raises(AliceError, match="the benchmark explorer needs chromedriver; install it"):
+        find(("explorer",))
 
 
 def test_the_report_counts_the_targets_reached_and_names_the_missed_ones():

@@ -54,11 +54,13 @@ def test_the_demo_solves_runs_and_ends_with_the_gallery(small):
     result = run("--out", "my reports", "--device", "cpu")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].startswith(f"$ alice-interp solve --layers --ckpt {small} ")
+    assert lines[0].startswith(f"$ alice-interp solve --solver model --layers --ckpt {small} ")
     assert "ONE TEXT" not in lines[0]
     assert [line[:9].strip() for line in lines[1:4]] == LAYERS
     gallery = "gallery: my reports/index.html; open it in a browser, or run: alice-interp view 'my reports'"
-    assert lines[-1] == gallery
+    explorer = "explorer: my reports/explore-model.html; open it in a browser to ask the model itself"
+    assert lines[-2:] == [explorer, gallery]
+    assert Path("my reports/explore-model.html").is_file()
     assert Path("my reports/index.html").is_file()
     assert not Path("runs").exists()
     assert sum(line.endswith("report.html") and Path(line).is_file() for line in lines) == 2

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from trainings import carry_out, small_training, write_corpus
 from workbench import save_checkpoint, save_texts, write_plugin
 
+from alice.cache import cache_folder
 from alice.cli import main
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.plugins.context.store import stores_folder
 from alice.reports import Report, Result
 from alice.training.presets import model_config
 
@@ -144,7 +144,7 @@ def test_a_folder_in_a_variable_that_the_system_refuses_is_one_sentence(place, m
     assert "ALICE_INTERP_PLUGINS" in result.stdout
     assert run("run --help", "").exit_code == 0
     with pytest.raises(AliceError):
-        stores_folder({"ALICE_INTERP_CACHE": path})
+        cache_folder("activations", {"ALICE_INTERP_CACHE": path})
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ COMMANDS = [
     "data prepare --multilingual --source la={} --source en={} --out out.csv",
     "data stats {}",
     "demo --out {}",
+    "explore --ckpt {} --out page.html",
+    "explore --ckpt training --out {}",
     "evaluate --ckpt training --data {}",
     "evaluate --ckpt {} --data texts.txt",
     "grade early-exit --data {}",

@@ -12,7 +12,8 @@ from workbench import write_plugin
 from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
-from alice.plugins.builtin.classical_solvers import BEAM_TEXTS, register_solvers
+from alice.plugins.builtin.baseline_solvers import BASELINES
+from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS, register_solvers
 from alice.plugins.builtin.solver_scores import run_solvers
 from alice.plugins.conformance import tiny_texts
 from alice.plugins.manager import build
@@ -52,7 +53,7 @@ def test_a_solver_of_a_file_is_found_and_one_whose_name_is_taken_is_refused(tmp_
     good = write_plugin(tmp_path / "good.py", source=SOURCE % "caesar")
     thief = write_plugin(tmp_path / "thief.py", source=SOURCE % "beam")
     plugins = build(files=[good, thief])
-    assert plugins.solvers.keys() == {"beam", "hill-climbing", "subbreaker", "caesar"}
+    assert plugins.solvers.keys() == {"guided", "beam", "hill-climbing", "subbreaker", "bayes", *BASELINES, "caesar"}
     (broken,) = plugins.broken
     assert broken.error.startswith("two plugins register the solver 'beam': classical_solvers (built-in")
     assert broken.solvers == {}
@@ -86,7 +87,7 @@ def test_a_context_has_the_solvers_it_is_given_or_those_that_are_built_in():
     mine = answering("")
     texts = tiny_texts(3)
     assert solvers_of(RunContext.open(tiny("base"), data=texts, split="all", solvers=mine).sample(1)) is mine
-    assert solvers_of(RunContext()).keys() == register_solvers().keys()
+    assert solvers_of(RunContext()).keys() == {*register_solvers(), *BASELINES}
 
 
 def test_a_solver_that_fails_is_told_and_the_others_go_on():
@@ -105,7 +106,7 @@ def test_a_solver_that_fails_is_told_and_the_others_go_on():
     assert not set(learned) & set(ctx.texts.texts)
 
 
-@pytest.mark.parametrize("name", ["beam", "hill-climbing"])
+@pytest.mark.parametrize("name", ["guided", "beam", "bayes", "hill-climbing"])
 def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_there_are_none(name):
     solver = open_solver(name, register_solvers(), SETUP)
     plain = "THEY SAID THAT ONE WORD WAS NOT WHAT YOU HAD FOR EACH OTHER WHEN THERE WERE FEW."
@@ -140,7 +141,7 @@ def test_solve_takes_the_solver_of_a_plugin_and_keeps_case_and_foreign_character
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["A", "--solver", "baem"], "there is no solver 'baem'; did you mean 'beam'?"),
+        (["A", "--solver", "baem"], "there is no solver 'baem'; did you mean 'beam'"),
         (["A", "--solver", "beam", "--layers"], "--layers is for models and cannot be combined with --solver"),
         (["A", "--solver", "beam", "--ckpt", "base"], "--ckpt is for models and cannot be combined with --solver"),
         (["A", "--plugin", "x.py"], "choose one with --solver"),
@@ -157,7 +158,8 @@ def test_solve_refuses_what_does_not_go_together(arguments, complaint, monkeypat
 
 def test_the_help_says_how_much_the_built_in_ones_learn_from():
     shown = " ".join(run("solve", "--help").output.split())
-    assert f"it first learns from the first {BEAM_TEXTS:,} texts of the training split of quotes" in shown
+    assert f"hill-climbing (over quadgrams of the first {CLIMBER_TEXTS:,} training texts)" in shown
+    assert "learned from the training split of quotes on first use" in shown
 
 
 def test_solving_without_a_model_does_not_import_torch(tmp_path):

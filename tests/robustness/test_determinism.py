@@ -32,6 +32,7 @@ OPTIONS = {
     "patching": ["--samples", "4", "--map-samples", "2"],
     "lens": ["--samples", "8", "--training-texts", "8", "--directions", "3", "--causal-samples", "2"],
     "features": ["--samples", "8", "--training", "8", "--fitting", "4", "--seeds", "1", "--expansion", "2"],
+    "disagreement": ["--samples", "3", "--beam", "5"],
     "generalization": ["--trainings", "{place}/trainings"],
     "scaling": ["--trainings", "{place}/trainings"],
 }

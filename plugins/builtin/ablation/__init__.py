@@ -27,7 +27,8 @@ class Ablation:
     """
 
     name = "ablation"
-    grading: ClassVar[dict[str, Any]] = {"samples": 16}
+    workers = True
+    grading: ClassVar[dict[str, Any]] = {"samples": 8, "pairs": 0, "permutations": 100}
     samples: int = field(default=16, metadata={"help": "Texts to measure on."})
     pairs: int = field(
         default=8, metadata={"help": "Heads to remove in pairs, those with the largest effects; 0 for none."}
@@ -44,9 +45,11 @@ class Ablation:
         """Remove every part in turn, then pairs of heads, and compare with what `attention` says of the heads."""
         from alice.plugins.builtin.ablation.measure import measure
         from alice.plugins.builtin.ablation.report import report
+        from alice.plugins.builtin.trials import example
 
-        measured = measure(ctx.sample(self.samples), pairs=self.pairs)
-        return report(measured, permutations=self.permutations, rng=ctx.rng)
+        ctx = ctx.sample(self.samples)
+        measured = measure(ctx, pairs=self.pairs)
+        return report(measured, permutations=self.permutations, rng=ctx.rng, example=example(ctx))
 
     def findings(self, result: "Result") -> "dict[str, Findings]":
         """Return what each part costs, by what replaces it."""

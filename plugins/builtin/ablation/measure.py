@@ -85,17 +85,19 @@ def _over_texts(
     """Return the numbers of the texts, (text,), and score and SER of the runs of `_runs`, (text, run, 2)."""
     names = sorted({part.hook for part in parts_of(ctx.model.config)})
     means = mean_activations(ctx.model, ctx.batches, names) if "mean" in ways else {}
-    index, found = [], []
-    for pair in ctx.progress(ctx.pairs(COUNTERFACTUAL), f"{label} {ctx.checkpoint}"):
+
+    def read(pair: Pair) -> tuple[Ints, Floats] | None:
         kept = pair.kept()
         if not len(kept.clean):
-            continue
+            return None
         runs = torch.stack(list(_runs(ctx.model, kept, groups, ways, means, seed=ctx.seed)), dim=1)
-        index.append(kept.clean.index.cpu().numpy())
-        found.append(runs.double().cpu().numpy())
+        return kept.clean.index.cpu().numpy(), runs.double().cpu().numpy()
+
+    found = list(filter(None, ctx.map(read, ctx.pairs(COUNTERFACTUAL), f"{label} {ctx.checkpoint}")))
     if not found:
         raise AliceError("no text has a counterfactual, so nothing can be measured; give texts with words")
-    return np.concatenate(index), np.concatenate(found)
+    index, values = zip(*found, strict=True)
+    return np.concatenate(index), np.concatenate(values)
 
 
 @torch.inference_mode()

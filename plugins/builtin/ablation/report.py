@@ -14,11 +14,13 @@ from alice.plugins.builtin.ablation.losses import MAIN, Losses
 from alice.plugins.builtin.ablation.measure import WAYS, Measured
 from alice.plugins.builtin.ablation.permutations import Correlation, Explained, correlations, explained_by
 from alice.plugins.builtin.attention.statistics import STATISTICS
-from alice.reports import Metric, Result, Table, model_key
+from alice.plugins.builtin.trials import State, part_entry
+from alice.reports import Metric, Result, Table, Trial, model_key
+from alice.reports.names import listed
 from alice.statistics import Floats, blank_nan
 
-SHOWN = 10
-"""Parts in the table of the strongest."""
+SHOWN, TRIED = 10, 3
+"""Parts in the table of the strongest, and to try in the explorer."""
 CAVEATS = (
     "A part with a small loss may still be used: another one may take over when it is gone. A large loss does not say "
     "what the part does: everything that later parts do with its output is lost with it.",
@@ -33,8 +35,8 @@ CAVEATS = (
 )
 
 
-def report(measured: Measured, *, permutations: int, rng: np.random.Generator) -> Result:
-    """Build the result."""
+def report(measured: Measured, *, permutations: int, rng: np.random.Generator, example: State) -> Result:
+    """Build the result; `example` is a text to try in the explorer."""
     losses = Losses.of(measured, rng)
     heads = [number for number, part in enumerate(measured.parts) if part.head is not None]
     kinds = [kind for _, kind in sorted(measured.heads.kind_of.items())]
@@ -71,7 +73,22 @@ def report(measured: Measured, *, permutations: int, rng: np.random.Generator) -
             model_key("without", measured.model): measured.without,
             model_key("without-pairs", measured.model): measured.without_pairs,
         },
+        trials=_trials(measured, losses, example),
     )
+
+
+def _trials(measured: Measured, losses: Losses, example: State) -> list[Trial]:
+    """Return the strongest parts to switch off in the explorer, one by one and together."""
+    strongest = [measured.parts[number] for number in np.argsort(-losses.loss(MAIN)[0])[:TRIED]]
+    groups = [*([part] for part in strongest), *([strongest] if len(strongest) > 1 else [])]
+    return [
+        Trial(
+            f"Switch off {listed(part.label for part in group)}",
+            measured.model,
+            {**example, "off": [part_entry(part) for part in group]},
+        )
+        for group in groups
+    ]
 
 
 def _summary(measured: Measured, losses: Losses, tests: dict[tuple[str, str], Explained], permutations: int) -> str:

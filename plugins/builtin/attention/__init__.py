@@ -25,6 +25,7 @@ class Attention:
     """
 
     name = "attention"
+    workers = True
     grading: ClassVar[dict[str, Any]] = {"samples": 64}
     samples: int = field(default=300, metadata={"help": "Texts to measure the heads on."})
     block: tuple[int, ...] | None = field(

@@ -16,7 +16,7 @@ from alice.plugins.builtin.attention.statistics import STATISTICS, head_statisti
 from alice.plugins.builtin.options import no_example
 from alice.plugins.builtin.traces import GIVEN, text_batch
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text import Batch
 from alice.text.cleaning import LONGEST
 
@@ -85,12 +85,16 @@ def measure(ctx: RunContext) -> Measured:
     # Filled in place: small arrays that live on between large ones would fragment the memory.
     values = np.empty((texts, config.n_layers * config.n_heads, len(STATISTICS)), dtype=np.float32)
     uniform = np.empty((texts, len(STATISTICS)), dtype=np.float32)
-    for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
+
+    def read(batch: Batch) -> tuple[Ints, Floats32, Floats32]:
         weights = key_weights(batch.cipher_ids, batch.mask, ctx.alphabet)
         found = _by_block(ctx, batch, partial(head_statistics, weights=weights))
-        rows = batch.index.cpu().numpy()
-        values[rows] = found.flatten(1, 2).cpu().numpy()  # (batch, head, statistic), all blocks
-        uniform[rows] = head_statistics(uniform_pattern(batch.mask), weights)[:, 0].cpu().numpy()
+        even = head_statistics(uniform_pattern(batch.mask), weights)[:, 0]
+        # (batch,), (batch, head, statistic) with the heads of all blocks, and (batch, statistic)
+        return batch.index.cpu().numpy(), found.flatten(1, 2).cpu().numpy(), even.cpu().numpy()
+
+    for rows, found, even in ctx.map(read, ctx.batches, f"Reading with {ctx.checkpoint}"):
+        values[rows], uniform[rows] = found, even
     lettered = np.isfinite(uniform).all(1)
     if not lettered.any():
         raise AliceError("no text has a letter, so there are no queries to measure; check the corpus")

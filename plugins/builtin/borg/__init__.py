@@ -30,6 +30,7 @@ class Borg:
 
     name = "borg"
     checkpoints = "several"
+    workers = "it reads a few passages only"
     needs = ("file",)
     file: Path | None = field(
         default=None,

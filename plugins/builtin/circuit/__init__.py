@@ -29,6 +29,7 @@ class CircuitAnalysis:
     """
 
     name = "circuit"
+    workers = "it keeps its pieces on disk, one after another"
     grading: ClassVar[dict[str, Any]] = {"samples": 16}
     samples: int = field(default=32, metadata={"help": "Texts: the first half to score edges, the others to test."})
     counterfactual: Literal["other-text", "one-word", "one-pattern"] = field(
@@ -52,16 +53,18 @@ class CircuitAnalysis:
         """Score the edges, then test circuits."""
         from alice.plugins.builtin.circuit.measure import measure
         from alice.plugins.builtin.circuit.report import report
+        from alice.plugins.builtin.trials import example
 
+        ctx = ctx.sample(self.samples)
         measured = measure(
-            ctx.sample(self.samples),
+            ctx,
             counterfactual=self.counterfactual,
             replacement=self.replacement,
             steps=self.steps,
             percent=self.edges,
             exactly=self.exact,
         )
-        return report(measured)
+        return report(measured, example=example(ctx))
 
     def findings(self, result: "Result") -> "dict[str, Findings]":
         """Return the effect of every edge, by method; that of a node is the largest of the edges that leave it."""

@@ -9,13 +9,17 @@ from alice.model import ModelConfig
 from alice.plugins.builtin.circuit.drawing import agreement_scatter, graph_figure
 from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
+from alice.plugins.builtin.trials import State, part_entry
 from alice.plugins.findings import Findings, array_of
-from alice.reports import Figure, Metric, Result, Section, Table, model_key
+from alice.reports import Figure, Metric, Result, Section, Table, Trial, model_key
 from alice.reports.figures import bars, layer_curve, slider
+from alice.reports.names import listed
 from alice.statistics import bayesian_bootstrap, blank_nan
 
 SHOWN = 50
 """Edges in the table of the best ones."""
+TRIED = 3
+"""Parts to switch off in the explorer."""
 DRAWN = (10, 20, 40, 100, 200)
 """Numbers of edges that the drawing offers, if the circuit has as many."""
 METHODS = {
@@ -35,8 +39,8 @@ CAVEATS = (
 )
 
 
-def report(found: Measured) -> Result:
-    """Build the result from what was measured."""
+def report(found: Measured, *, example: State) -> Result:
+    """Build the result from what was measured; `example` is a text to try in the explorer."""
     figures = {
         "graph": _graph_figure(found),
         "faithfulness": _faithfulness_figure(found),
@@ -75,7 +79,24 @@ def report(found: Measured) -> Result:
         figures={model_key(name, found.model): figure for name, figure in figures.items()},
         arrays={model_key(name, found.model): array for name, array in arrays.items()},
         sections=sections,
+        trials=_trials(found, example),
     )
+
+
+def _trials(found: Measured, example: State) -> list[Trial]:
+    """Return what to switch off in the explorer: parts outside the circuit, and those where its best edges begin."""
+    graph, circuit = found.graph, found.circuit
+    used = set(graph.edges[graph.connected(circuit.chosen)][:, 0].tolist())
+    outside = [part for number, part in enumerate(graph.parts, 1) if number not in used]  # writer 0 is the embedding
+    writers = dict.fromkeys(int(writer) for writer in graph.edges[circuit.order][:, 0] if writer)
+    best = [graph.parts[writer - 1] for writer in [*writers][:TRIED]]
+    groups = {"Switch off every part outside the circuit": outside}
+    groups[f"Switch off {listed(part.label for part in best)}, where the best edges begin"] = best
+    return [
+        Trial(label, found.model, {**example, "off": [part_entry(part) for part in parts]})
+        for label, parts in groups.items()
+        if parts
+    ]
 
 
 def _curve(found: Measured, method: str, sign: str = ABSOLUTE) -> Curve:

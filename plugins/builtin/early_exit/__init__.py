@@ -7,7 +7,7 @@ may hold more than it shows here. Use a probe for that.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from alice.plugins.analysis import Analysis
 from alice.plugins.builtin.options import check_example_options, check_examples_exist, lens_field
@@ -29,6 +29,8 @@ class EarlyExit:
 
     name = "early-exit"
     checkpoints = "several"
+    workers = True
+    grading: ClassVar[dict[str, Any]] = {"samples": 200}
     samples: int = field(default=1000, metadata={"help": "Texts to measure the error on."})
     text: str = field(default="", metadata={"help": "Ciphertext to follow through the layers, instead of examples."})
     encrypt: bool = field(default=False, metadata={"help": "Treat --text as plaintext and encrypt it first."})

@@ -43,18 +43,24 @@ def measure(
     errors: dict[int, Floats] = {}
     followed: dict[int, Trace] = {}
     settled = np.zeros((N_LETTERS, len(names) + 1), dtype=np.int64)
-    for batch in ctx.progress(ctx.batches, f"Reading with {ctx.checkpoint}"):
+
+    def read(batch: Batch) -> tuple[Ints, dict[int, Floats], dict[int, Trace]]:
         answers = exit_answers(ctx.model, batch, names, lens)
-        settled += _settled(batch, answers, ctx.alphabet)
-        errors |= zip(batch.index.tolist(), _errors(batch, answers), strict=True)
-        followed |= traces(batch, answers, ctx.alphabet, () if text else examples)
+        rates = dict(zip(batch.index.tolist(), _errors(batch, answers), strict=True))
+        shown = dict(traces(batch, answers, ctx.alphabet, () if text else examples))
+        return _settled(batch, answers, ctx.alphabet), rates, shown
+
+    for counts, rates, shown in ctx.map(read, ctx.batches, f"Reading with {ctx.checkpoint}"):
+        settled += counts
+        errors |= rates
+        followed |= shown
     if not errors:
         raise AliceError("there is no text to measure on; check the corpus")
     ordered = np.stack([errors[number] for number in sorted(errors)])
-    shown = [followed[number] for number in examples if number in followed]
+    chosen = [followed[number] for number in examples if number in followed]
     if text:
-        shown = [follow_text(ctx, text, encrypt=encrypt, lens=lens)]
-    return Measured(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, tuple(shown))
+        chosen = [follow_text(ctx, text, encrypt=encrypt, lens=lens)]
+    return Measured(ctx.checkpoint, ctx.model.config.variant == "bijective", ordered, settled, tuple(chosen))
 
 
 def follow_text(ctx: RunContext, text: str, *, encrypt: bool, lens: Lens | None = None) -> Trace:

@@ -11,11 +11,11 @@ from alice.plugins.builtin.early_exit.figures import permutation_figure, settlin
 from alice.plugins.builtin.early_exit.measure import Measured
 from alice.plugins.builtin.options import lens_caveats
 from alice.plugins.builtin.traces import Trace
-from alice.reports import Figure, Metric, Result, Table, model_key
+from alice.reports import Figure, Metric, Result, Table, Trial, model_key
 from alice.reports.figures import layer_curve
 from alice.solving import NO_SYMBOL
 from alice.statistics import Floats, Ints, PairedBootstrap, blank_nan
-from alice.text import LETTERS
+from alice.text import LETTERS, Key, invert
 
 CAVEATS = (
     "The head was trained to read the last layer only: an earlier layer may hold more than it shows here. Train a "
@@ -52,7 +52,18 @@ def report(measured: Sequence[Measured], *, rng: np.random.Generator, lens: Path
         },
         figures=figures,
         arrays=arrays,
+        trials=[] if lens is not None else [_trial(found, rates[found.model]) for found in measured if found.traces],
     )
+
+
+def _trial(found: Measured, rates: Floats) -> Trial:
+    """Return the first text at the layer at which the error falls most, to step through in the explorer."""
+    trace, layer = found.traces[0], 1 + int(np.argmin(np.diff(rates[0])))
+    state: dict[str, Any] = {"text": _written(trace, trace.cipher_ids), "layer": layer}
+    if trace.plain_ids is not None and trace.key is not None:
+        letters = Key.from_array(invert(trace.key)).letters
+        state = {"plain": _written(trace, trace.plain_ids), "key": letters, "layer": layer}
+    return Trial(f"Step through the layers of {trace.title}, from layer {layer}", found.model, state)
 
 
 def _error_rates(errors: Floats, rng: np.random.Generator) -> Floats:

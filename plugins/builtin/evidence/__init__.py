@@ -33,6 +33,7 @@ class Evidence:
 
     name = "evidence"
     checkpoints = "several"
+    workers = True
     samples: int = field(default=8, metadata={"help": "Texts to measure the shares and the deletion curves on."})
     symbols: int = field(default=1, metadata={"help": "Cipher symbols of each text to explain, drawn at random."})
     steps: int = field(default=64, metadata={"help": "Points of the integral over gradients."})

@@ -123,13 +123,20 @@ def measure(
     lab, control = _Lab.open(ctx, settings), _Lab.open(random_twin(ctx), settings, most_steps=UNTRAINED_STEPS)
     rows: dict[int, Numbers] = {}
     shown: dict[int, Example] = {}
-    for batch in ctx.progress(ctx.batches, f"Explaining with {ctx.checkpoint}"):
+
+    def read(batch: Batch) -> tuple[dict[int, Numbers], dict[int, Example]]:
+        explained, followed = {}, {}
         for row, number in enumerate(batch.index.tolist()):
             rng = np.random.default_rng((ctx.seed, _DOMAIN, number))
             if np.isin(batch.cipher_ids[row].cpu().numpy(), ctx.alphabet.letter_ids).any():
-                rows[number] = _explain(lab, control, batch, row, rng)
+                explained[number] = _explain(lab, control, batch, row, rng)
             if number in examples and not text:
-                shown[number] = lab.example(batch, row, f"example {number}", rng, known=True)
+                followed[number] = lab.example(batch, row, f"example {number}", rng, known=True)
+        return explained, followed
+
+    for explained, followed in ctx.map(read, ctx.batches, f"Explaining with {ctx.checkpoint}"):
+        rows |= explained
+        shown |= followed
     if not rows:
         raise AliceError("there is no text with letters to explain; check the corpus")
     if text:

@@ -27,6 +27,7 @@ class KeyRecovery:
 
     name = "key-recovery"
     checkpoints = "several"
+    workers = True
     samples: int = field(default=1000, metadata={"help": "Texts to measure on."})
     example: int = field(default=0, metadata={"help": "Number of the text whose key is drawn, counted from 0."})
     text: str = field(default="", metadata={"help": "Ciphertext whose key is drawn, instead of an example."})

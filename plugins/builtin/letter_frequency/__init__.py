@@ -25,6 +25,7 @@ class LetterFrequency:
 
     name = "letter-frequency"
     checkpoints = "several"
+    workers = True
     samples: int = field(default=1000, metadata={"help": "Texts to measure on."})
 
     def __post_init__(self) -> None:

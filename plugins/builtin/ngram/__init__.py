@@ -30,6 +30,7 @@ class Ngram:
 
     name = "ngram"
     checkpoints = "several"
+    workers = "its probes learn from all texts"
     samples: int = field(default=400, metadata={"help": "Texts: six in ten to train probes on, the others to count."})
     longest: int = field(default=8, metadata={"help": "Largest n."})
     characters: Literal["all", "letters"] = field(

@@ -31,7 +31,8 @@ class Patching:
     """
 
     name = "patching"
-    grading: ClassVar[dict[str, Any]] = {"samples": 8, "map_samples": 4}
+    workers = True
+    grading: ClassVar[dict[str, Any]] = {"samples": 4, "map_samples": 4}
     samples: int = field(default=32, metadata={"help": "Texts to measure the label depth on."})
     map_samples: int = field(
         default=8, metadata={"help": "Texts of the maps by layer, place and part, which take most of the time."}
@@ -49,13 +50,15 @@ class Patching:
 
     def run(self, ctx: "RunContext") -> "Result":
         """Patch every layer, place and part in both directions, then every layer of relabelled texts."""
-        from alice.plugins.builtin.patching.depth import measure_depth
+        from alice.plugins.builtin.patching.depth import RELABELLED, measure_depth
         from alice.plugins.builtin.patching.measure import measure_maps
         from alice.plugins.builtin.patching.report import report
+        from alice.plugins.builtin.trials import example_pair
 
         ctx = ctx.sample(self.samples)
         maps = [found for kind in self.kind for found in measure_maps(ctx.sample(self.map_samples), kind)]
-        return report(ctx.checkpoint, ctx.model.config, maps, measure_depth(ctx), rng=ctx.rng)
+        example = example_pair(ctx, RELABELLED)
+        return report(ctx.checkpoint, ctx.model.config, maps, measure_depth(ctx), rng=ctx.rng, example=example)
 
     def findings(self, result: "Result") -> "dict[str, Findings]":
         """Return what each part carries, by counterfactual and direction."""

@@ -4,14 +4,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.causal import DIRECTIONS, Into, Patch, right_symbols
 from alice.errors import AliceError
 from alice.model import Alice
-from alice.plugins.builtin.patching.measure import Caches, log_probability, patched_score, run_both, stream_names
+from alice.plugins.builtin.patching.measure import (
+    Caches,
+    as_arrays,
+    log_probability,
+    patched_score,
+    run_both,
+    stream_names,
+)
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
+from alice.text import Pair
 
 RELABELLED = "relabel-two"
 HALF, NEARLY_ALL = 0.5, 0.9
@@ -40,22 +49,23 @@ class Depth:
 
 def measure_depth(ctx: RunContext) -> list[Depth]:
     """Patch every layer of relabelled texts into the originals and back."""
-    found: dict[Into, list[list[Tensor]]] = {into: [] for into in DIRECTIONS}
-    index = []
-    for whole in ctx.progress(ctx.pairs(RELABELLED), f"Relabelling for {ctx.checkpoint}"):
+
+    def read(whole: Pair) -> tuple[Ints, list[list[NDArray[np.float32]]]] | None:
         pair = whole.kept()
         if not len(pair.clean):
-            continue
+            return None
         caches = run_both(ctx.model, pair)
-        for into in DIRECTIONS:
-            found[into].append(_layers(ctx.model, Patch(pair, ctx.alphabet, into), caches))
-        index.append(pair.clean.index.cpu().numpy())
-    if not index:
+        columns = [_layers(ctx.model, Patch(pair, ctx.alphabet, into), caches) for into in DIRECTIONS]
+        return pair.clean.index.cpu().numpy(), list(map(as_arrays, columns))
+
+    found = list(filter(None, ctx.map(read, ctx.pairs(RELABELLED), f"Relabelling for {ctx.checkpoint}")))
+    if not found:
         raise AliceError("no text has two letters to relabel; give longer texts")
+    index, directions = zip(*found, strict=True)
     order = np.argsort(np.concatenate(index))
     return [
-        Depth(into, *(torch.cat(column).double().cpu().numpy()[order] for column in zip(*batches, strict=True)))
-        for into, batches in found.items()
+        Depth(into, *(np.concatenate(column)[order].astype(np.float64) for column in zip(*batches, strict=True)))
+        for into, batches in zip(DIRECTIONS, zip(*directions, strict=True), strict=True)
     ]
 
 

@@ -1,10 +1,11 @@
 """Patches every layer at every place, every head and every feed-forward layer from one run of a pair into the other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.causal import DIRECTIONS, Into, Part, Patch, Replacements, answer_scores, parts_of, right_symbols
@@ -12,7 +13,7 @@ from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins.builtin.patching.places import places_of, sort_places
 from alice.plugins.context import RunContext
-from alice.statistics import Floats
+from alice.statistics import Floats, Ints
 from alice.text import Pair
 
 Caches = Mapping[Into, Mapping[str, Tensor]]
@@ -50,26 +51,36 @@ class Map:
 def measure_maps(ctx: RunContext, kind: str) -> list[Map]:
     """Patch everything in both directions, for one kind of counterfactual."""
     names = places_of(kind)
-    found: dict[Into, list[list[Tensor]]] = {into: [] for into in DIRECTIONS}
-    index, sizes = [], torch.zeros(len(names))
-    for whole in ctx.progress(ctx.pairs(kind), f"Patching {ctx.checkpoint}, {kind}"):
+
+    def read(whole: Pair) -> tuple[Ints, Floats, list[list[NDArray[np.float32]]]] | None:
         pair = whole.kept()
         if not len(pair.clean):
-            continue
+            return None
         where = sort_places(pair, ctx.alphabet, names)  # (batch, place, pos)
         caches = run_both(ctx.model, pair)
-        for into in DIRECTIONS:
-            found[into].append(_patched(ctx.model, Patch(pair, ctx.alphabet, into), caches, where))
-        index.append(pair.clean.index.cpu().numpy())
-        sizes += where.sum((0, 2)).cpu()
-    if not index:
+        columns = [_patched(ctx.model, Patch(pair, ctx.alphabet, into), caches, where) for into in DIRECTIONS]
+        return pair.clean.index.cpu().numpy(), where.sum((0, 2)).double().cpu().numpy(), list(map(as_arrays, columns))
+
+    found = list(filter(None, ctx.map(read, ctx.pairs(kind), f"Patching {ctx.checkpoint}, {kind}")))
+    if not found:
         raise AliceError(f"no text has a counterfactual of the kind {kind}; give texts with words")
-    order = np.argsort(np.concatenate(index))
-    maps = []
-    for into, batches in found.items():
-        columns = [torch.cat(column).double().cpu().numpy()[order] for column in zip(*batches, strict=True)]
-        maps.append(Map(kind, into, names, (sizes / sizes.sum()).double().numpy(), *columns))
-    return maps
+    index, places, directions = zip(*found, strict=True)
+    order, sizes = np.argsort(np.concatenate(index)), np.sum(places, axis=0)
+    return [
+        Map(
+            kind,
+            into,
+            names,
+            sizes / sizes.sum(),
+            *(np.concatenate(column)[order].astype(np.float64) for column in zip(*batches, strict=True)),
+        )
+        for into, batches in zip(DIRECTIONS, zip(*directions, strict=True), strict=True)
+    ]
+
+
+def as_arrays(columns: Iterable[Tensor]) -> list[NDArray[np.float32]]:
+    """Return columns of tensors as arrays, in single precision, as they are kept for every text."""
+    return [column.detach().float().cpu().numpy() for column in columns]
 
 
 @torch.no_grad()

@@ -11,8 +11,9 @@ from alice.plugins.builtin.patching.depth import RELABELLED, Depth
 from alice.plugins.builtin.patching.measure import Map
 from alice.plugins.builtin.patching.places import PLACES
 from alice.plugins.builtin.patching.shares import DepthShares, MapShares
+from alice.plugins.builtin.trials import State, part_entry
 from alice.plugins.findings import Findings
-from alice.reports import Figure, Metric, Result, Table, model_key
+from alice.reports import Figure, Metric, Result, Table, Trial, model_key
 from alice.reports.figures import heatmap, layer_curve, scatter_with_fit, slider
 from alice.statistics import Floats, blank_nan
 
@@ -36,9 +37,18 @@ CAVEATS = (
 
 
 def report(
-    model: str, config: ModelConfig, maps: Sequence[Map], depths: Sequence[Depth], *, rng: np.random.Generator
+    model: str,
+    config: ModelConfig,
+    maps: Sequence[Map],
+    depths: Sequence[Depth],
+    *,
+    rng: np.random.Generator,
+    example: State,
 ) -> Result:
-    """Build the result from the maps of each kind and direction and the label depth in both directions."""
+    """Build the result from the maps of each kind and direction and the label depth in both directions.
+
+    `example` is a text with its relabelled counterfactual, to try in the explorer.
+    """
     drawn = [MapShares.of(found, rng) for found in maps]
     depth: dict[str, DepthShares] = {found.into: DepthShares.of(found, rng) for found in depths}
     labels = [part.label for part in parts_of(config)]
@@ -69,7 +79,22 @@ def report(
         },
         figures={model_key(name, model): figure for name, figure in figures.items()},
         arrays={model_key(name, model): array for name, array in arrays.items()},
+        trials=_trials(model, config, drawn, depth["clean"], example) if example else [],
     )
+
+
+def _trials(
+    model: str, config: ModelConfig, drawn: Sequence[MapShares], depth: DepthShares, example: State
+) -> list[Trial]:
+    """Return patches to try in the explorer: the layer at which names have become meanings, and the strongest part."""
+    layer = int(np.ceil(depth.depth[0])) if np.isfinite(depth.depth[0]) else config.n_layers
+    state = {**example, "by": "symbol"}
+    label = f"Patch layer {layer} from the same text with two letters relabelled"
+    trials = [Trial(label, model, {**state, "patch": [["resid", layer]]})]
+    if one := _relabelled(drawn):
+        part = parts_of(config)[int(np.argmax(one.parts.value))]
+        trials.append(Trial(f"Patch only {part.label} from it", model, {**state, "patch": [part_entry(part)]}))
+    return trials
 
 
 def _relabelled(drawn: Sequence[MapShares]) -> MapShares | None:

@@ -27,6 +27,7 @@ class Relabelling:
 
     name = "relabelling"
     checkpoints = "several"
+    workers = True
     samples: int = field(default=200, metadata={"help": "Number of texts."})
     relabellings: int = field(default=10, metadata={"help": "Number of random relabellings of each text, 2 or more."})
     example: int | None = field(

@@ -1,6 +1,6 @@
 """Reads texts under relabellings: those of a context, the lines of a file, or one that the user gave."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from alice.plugins.context import RunContext
 from alice.solving import Readings, read_relabelled, relabellings
 from alice.solving.solution import read
 from alice.statistics import Floats, Ints
-from alice.text import Alphabet
+from alice.text import Alphabet, Batch
 from alice.text.formats import read_lines
 
 Text = tuple[int, Ints, Ints | None]
@@ -60,17 +60,30 @@ class Changes:
 
 def measure(ctx: RunContext, *, count: int, samples: int, file: Path | None, wanted: int | None) -> Changes:
     """Read every text under `count` relabellings; keep a few numbers of each, and all readings of one."""
-    texts = _context_texts(ctx) if file is None else _file_texts(ctx, file, samples)
-    total = sum(len(batch) for batch in ctx.batches) if file is None else None
-    rows: dict[int, Floats] = {}  # for each text four numbers, then its errors if they are known
+    rows: dict[int, Floats] = {}
     most, example = -1.0, None
-    for number, cipher, plain in ctx.progress(texts, f"Reading with {ctx.checkpoint}", total):
-        found = read_relabelled(ctx.model, cipher, relabellings(count, ctx.seed, number), plain_ids=plain)
-        changed = found.letters_changed
-        errors = () if found.errors is None else found.errors
-        rows[number] = np.array([len(cipher), changed, found.text_changed, found.vote_error or 0.0, *errors])
-        if number == wanted if wanted is not None else changed > most:
-            most, example = changed, Example(_title(number, file), ctx.alphabet, found)
+
+    def read_some(texts: Iterable[Text]) -> tuple[dict[int, Floats], float, Example | None]:
+        """Return four numbers of each text, then its errors if known; and how far the text to show changes."""
+        some: dict[int, Floats] = {}
+        furthest, shown = -1.0, None
+        for number, cipher, plain in texts:
+            found = read_relabelled(ctx.model, cipher, relabellings(count, ctx.seed, number), plain_ids=plain)
+            changed, errors = found.letters_changed, () if found.errors is None else found.errors
+            some[number] = np.array([len(cipher), changed, found.text_changed, found.vote_error or 0.0, *errors])
+            if number == wanted if wanted is not None else changed > furthest:
+                furthest, shown = changed, Example(_title(number, file), ctx.alphabet, found)
+        return some, furthest, shown
+
+    label = f"Reading with {ctx.checkpoint}"
+    if file is None:
+        parts = ctx.map(lambda batch: read_some(_batch_texts(batch)), ctx.batches, label)
+    else:
+        parts = ctx.map(lambda text: read_some([text]), list(_file_texts(ctx, file, samples)), label)
+    for some, furthest, shown in parts:
+        rows |= some
+        if shown is not None and (wanted is not None or furthest > most):
+            most, example = furthest, shown
     if example is None:
         raise AliceError(no_example(wanted or 0, f"{len(rows)} texts"))
     table = np.stack([rows[number] for number in sorted(rows)])
@@ -100,11 +113,10 @@ def _title(number: int, file: Path | None) -> str:
     return f"example {number}" if file is None else f"text {number} of {file.name}"
 
 
-def _context_texts(ctx: RunContext) -> Iterator[Text]:
-    for batch in ctx.batches:
-        rows = zip(batch.index.tolist(), batch.mask.sum(1).tolist(), batch.cipher_ids, batch.plain_ids, strict=True)
-        for number, length, cipher, plain in rows:
-            yield number, cipher[:length].cpu().numpy(), plain[:length].cpu().numpy()
+def _batch_texts(batch: Batch) -> Iterator[Text]:
+    rows = zip(batch.index.tolist(), batch.mask.sum(1).tolist(), batch.cipher_ids, batch.plain_ids, strict=True)
+    for number, length, cipher, plain in rows:
+        yield number, cipher[:length].cpu().numpy(), plain[:length].cpu().numpy()
 
 
 def _file_texts(ctx: RunContext, file: Path, samples: int) -> Iterator[Text]:

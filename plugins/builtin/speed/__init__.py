@@ -29,6 +29,7 @@ class Speed:
 
     name = "speed"
     checkpoints = "several"
+    workers = "it measures time, which they would share as well"
     samples: int = field(default=50, metadata={"help": "Number of texts to time the models on."})
     rounds: int = field(default=5, metadata={"help": "Maximum number of rounds; every model reads all texts in each."})
     seconds: float = field(

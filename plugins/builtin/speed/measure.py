@@ -13,6 +13,7 @@ from torch import Tensor
 from alice import timing
 from alice.metrics import error_rates
 from alice.model import Alice, BijectiveHead
+from alice.plugins.builtin.baseline_solvers import BASELINES
 from alice.plugins.builtin.solver_scores import Solved, ciphertexts, run_solvers, solve_all, solver_names, why_not
 from alice.plugins.context import RunContext
 from alice.plugins.solvers import solvers_of
@@ -174,9 +175,8 @@ def compare(ctx: RunContext, source: RunContext, *, training: int | None, climbs
             answer = partial(answer_of, one.model)
             answer(texts[0][0])  # to warm up
             models.append(solve_all(answer, texts, name=one.checkpoint, kind="model"))
-        others, failed = run_solvers(
-            ctx, texts, solvers_of(ctx), source=source, tries=climbs, training=training, seconds=seconds
-        )
+        names = [name for name in solvers_of(ctx) if name not in BASELINES]  # errors-by-length times those
+        others, failed = run_solvers(ctx, texts, names, source=source, tries=climbs, training=training, seconds=seconds)
     shown = solver_names([one.solver for one in others], [one.solver for one in models])
     others = [replace(one, solver=shown[one.solver]) for one in others]
     return Comparison(len(texts), climbs, (*models, *others), (*missing, *failed))

@@ -14,6 +14,8 @@ from alice.plugins.manager import build
 from alice.plugins.runner import compute
 from alice.probes import linear
 from alice.reports.names import model_slug
+from alice.solving import guided
+from alice.solving.hill_climbing import swapped
 
 ANALYSES = build(third_party=False).analyses
 EVERY_VARIANT = ("base", "bijective", "dynamic")
@@ -29,6 +31,7 @@ QUICK = {
     "relabelling": {"relabellings": 3},
     "circuit": {"steps": 1, "samples": 8},
     "borg": {"relabellings": 3},
+    "disagreement": {"beam": 2, "training_texts": 8},
     "ablation": {"pairs": 2, "permutations": 50},
     "patching": {"map_samples": 2, "kind": ("relabel-two",)},
 }
@@ -39,6 +42,7 @@ FEW_VARIANTS = {
     "probe": ("base",),
     "ablation": ("dynamic",),
     "features": ("base",),
+    "disagreement": ("base",),
     "patching": ("dynamic",),
 }
 """Variants to test a slow analysis with; its own tests cover the others."""
@@ -68,6 +72,14 @@ def clock(monkeypatch):
     monkeypatch.setattr(timing, "now", lambda: float(next(ticks)))
     monkeypatch.setattr(timing, "processor_now", lambda: float(next(ticks)))
     monkeypatch.setattr(timing, "cores", lambda: 1)
+
+
+@pytest.fixture(autouse=True)
+def short_searches(monkeypatch):
+    """The guided search improves the network's key by one swap of a few, which is quick; its own tests search fully."""
+    monkeypatch.setattr(guided, "CLIMBS", 1)
+    monkeypatch.setattr(guided, "swapped", lambda key: swapped(key)[:3])
+    monkeypatch.setattr(guided._Search, "run", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

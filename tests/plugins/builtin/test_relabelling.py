@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from handmade import leave_letters_alone, reader
+from tiny import tiny
 
 from alice.errors import AliceError
 from alice.plugins import RunContext
@@ -37,6 +38,12 @@ def test_a_model_that_ignores_names_never_changes():
     errors = {row["length"]: row for row in result.tables["error-by-length"].records(model="base")}
     assert (errors["[128,256)"]["texts"], errors["[128,256)"]["ser"]) == (1, pytest.approx(50))
     assert (errors["all"]["spread"], errors["all"]["ser_vote"]) == (0, pytest.approx(error))
+
+
+def test_a_model_that_renames_letters_itself_never_changes():
+    for how, changes in (("none", True), ("frequency", False), ("recurrence", False)):
+        result = Relabelling(relabellings=4).run(open_texts(tiny("bijective", relabel=how)))
+        assert (result.metric("letters-changed").value > 0) is changes
 
 
 def test_a_model_that_reads_names_changes_whenever_they_do(monkeypatch):

@@ -167,11 +167,11 @@ def test_a_figure_of_one_model_and_one_probe_has_the_outcome_of_their_tests(tmp_
     assert claims["ngrams"].outcome == "does not hold"
 
 
-def generalization(folder, accuracies):
+def generalization(folder, accuracies, **tables):
     columns = ("model", "pool", "steps", "training_loss", "accuracy", "texts")
     rows = [("a", 10**place, 1000, 0.01, accuracy, 500) for place, accuracy in enumerate(accuracies, 3)]
     paper = Table(("pool", "generalises_in_paper", "generalises", "accuracy"), [(1000, False, False, 0.2)])
-    return finding("generalization", folder, (), tables={"pools": Table(columns, rows), "paper": paper})
+    return finding("generalization", folder, (), tables={"pools": Table(columns, rows), "paper": paper, **tables})
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,23 @@ def test_pools_are_judged_by_the_smallest_and_the_largest(tmp_path, accuracies, 
     assert (claims["pools"].outcome, items["Figure 3"].outcome, failed) == (outcome, outcome, [])
     (row,) = items["Figure 3"].rows
     assert (row.what, row.paper) == ("1,000 keys", "does not generalise")
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"), [("holds", "holds"), ("does not hold", "does not hold"), ("not decidable", "undecided")]
+)
+def test_the_decay_of_middle_pools_is_what_the_analysis_of_several_seeds_found(tmp_path, found, outcome):
+    columns = ("name", "statistic", "value", "low", "high", "side", "threshold", "outcome")
+    rows = [("other", "x", 1.0, 1.0, 1.0, "above", 0.5, "holds"), ("decay", "x", 0.1, None, None, "above", 0.02, found)]
+    claims, items, failed = assembled(generalization(tmp_path, (0.2, 0.98), claims=Table(columns, rows)))
+    assert (claims["decay"].outcome, items["Section 4"].outcome, failed) == (outcome, outcome, [])
+    assert math.isnan(claims["decay"].checks[0].low)
+
+
+def test_without_measures_the_decay_is_not_tested(tmp_path):
+    claims, _, failed = assembled(generalization(tmp_path, (0.2, 0.98)))
+    assert (claims["decay"].outcome, failed) == ("not tested", [])
+    assert "sweep measure" in claims["decay"].absent
 
 
 def letter_frequency(folder, texts=100):

@@ -66,8 +66,8 @@ class _Only:
     def __init__(self, ctx, batch):
         self.model, self.alphabet, self.checkpoint, self.batches = ctx.model, ctx.alphabet, ctx.checkpoint, [batch]
 
-    def progress(self, items, label):
-        return items
+    def map(self, read, items, label):
+        return map(read, items)
 
 
 def test_maps_are_the_models_own_patterns(model):
