@@ -33,6 +33,13 @@ def ctx():
     return tiny_context(tiny("base"), texts=12)
 
 
+@pytest.fixture
+def workers():
+    """Return the processes started since then that are alive; what other tests left running does not count."""
+    before = set(multiprocessing.active_children())
+    return lambda: set(multiprocessing.active_children()) - before
+
+
 def numbers(ctx, read, count=10):
     return list(ctx.map(read, range(count), "Reading"))
 
@@ -77,7 +84,7 @@ class OddError(Exception):
         (OddError("this", "that"), (RuntimeError, OddError), "this and that"),
     ],
 )
-def test_what_a_worker_raises_arrives_with_its_traceback(ctx, raised, kind, message):
+def test_what_a_worker_raises_arrives_with_its_traceback(ctx, workers, raised, kind, message):
     def read(number):
         if number == 4:
             raise raised
@@ -87,10 +94,10 @@ def test_what_a_worker_raises_arrives_with_its_traceback(ctx, raised, kind, mess
         numbers(ctx.divided(2), read)
     # An error that cannot be built again arrives as a RuntimeError, unless an installed package teaches pickle to.
     assert isinstance(caught.value, RuntimeError) or "in read" in caught.value.__notes__[0]
-    assert not children()
+    assert not workers()
 
 
-def test_a_killed_worker_is_one_sentence(ctx):
+def test_a_killed_worker_is_one_sentence(ctx, workers):
     def read(number):
         if number == 5:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -98,20 +105,15 @@ def test_a_killed_worker_is_one_sentence(ctx):
 
     with pytest.raises(AliceError, match=r"a worker process was killed by signal 9; if memory was short"):
         numbers(ctx.divided(2), read)
-    assert not children()
+    assert not workers()
 
 
-def test_workers_end_when_nobody_reads_on(ctx):
+def test_workers_end_when_nobody_reads_on(ctx, workers):
     found = ctx.divided(2).map(lambda number: np.zeros(100_000), range(50), "Reading")
     next(found)
-    assert len(children()) == 2
+    assert len(workers()) == 2
     found.close()
-    assert not children()
-
-
-def children():
-    """Return the workers of this process that are alive; other tests may have left a browser running."""
-    return multiprocessing.active_children()
+    assert not workers()
 
 
 ORPHANS = """
