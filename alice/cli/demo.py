@@ -13,7 +13,7 @@ from alice.cli.explore import write_explorers
 from alice.cli.options import device_option, out_option
 from alice.cli.progress import busy
 from alice.cli.run import Job, open_context, raise_failures, run_each
-from alice.cli.solve_screen import can_animate, show, solve_console
+from alice.cli.solve.screen import can_animate, show, solve_console
 from alice.outputs import check_parent
 from alice.plugins.manager import build
 

@@ -172,7 +172,10 @@ class _Runs:
         """Give a training to the next free worker."""
         training = replace(member.training.located(), folder=member.training.folder.absolute())
         key = f"{member.name}-{secrets.token_hex(4)}"
-        future = self.client.submit(_train, training, self.settings, self._halt.name, key=key, pure=False)
+        order = -len(self.members)  # without it, Dask does not keep the order of tasks submitted at once
+        future = self.client.submit(
+            _train, training, self.settings, self._halt.name, key=key, pure=False, priority=order
+        )
         self.members[future] = member
 
     def halt(self) -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from alice.cli.data_stats import measure
+from alice.cli.data.stats import measure
 from alice.errors import AliceError
 from alice.text.split import is_test
 

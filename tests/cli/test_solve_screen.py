@@ -8,8 +8,9 @@ from click.testing import CliRunner
 from rich.console import Console
 from workbench import save_checkpoint
 
-from alice.cli import main, solve_screen
-from alice.cli.solve_screen import SECONDS_TO_ANIMATE, can_animate, show, solve_console
+from alice.cli import main
+from alice.cli.solve import screen as solve_screen
+from alice.cli.solve.screen import SECONDS_TO_ANIMATE, can_animate, show, solve_console
 from alice.solving.solution import Solution
 
 SOLUTION = Solution(

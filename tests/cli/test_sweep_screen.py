@@ -6,8 +6,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from alice.cli import train_screen
-from alice.cli.train_screen import SweepScreen
+from alice.cli.train import screen as train_screen
+from alice.cli.train.screen import SweepScreen
 from alice.training.folder import Training, latest_rows
 from alice.training.presets import model_config
 from alice.training.recipe import Recipe

@@ -11,7 +11,7 @@ from fuzz.pieces import Choices, Finding
 
 from alice.cli.options import dataclass_options, given
 from alice.cli.run import run_options
-from alice.cli.train_options import recipe_of
+from alice.cli.train.options import recipe_of
 from alice.errors import AliceError
 from alice.fields import field_kinds, flags_of, from_plain, to_plain
 from alice.front_door import build_analysis

@@ -82,6 +82,17 @@ def rows(folder):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in read_metrics(folder)]
 
 
+def test_trainings_start_in_the_order_of_the_sweep(scheduler, corpus, tmp_path):
+    address, start_worker = scheduler
+    only, names, said = start_worker("only"), ["e", "b", "d", "a", "c"], []
+    wanted = [small_training(tmp_path / name, corpus, steps=2, eval_texts=4) for name in names]
+    with connected(address, 1) as client:
+        assert engine.carry_out_on_workers(sweep.plan(wanted, ()), client, SETTINGS, say=said.append)
+    only.kill()
+    only.wait()
+    assert said[len(names) :] == [f"{name}: finished" for name in names]
+
+
 def test_a_sweep_survives_a_killed_worker_and_ends_as_without(scheduler, corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "SECONDS_BETWEEN_LOOKS", 0.05)
     address, start_worker = scheduler

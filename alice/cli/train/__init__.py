@@ -9,7 +9,7 @@ import click
 
 from alice.cli.options import FOLDER, NearestChoice, given
 from alice.cli.signals import stop_on_signals
-from alice.cli.train_options import (
+from alice.cli.train.options import (
     DEFAULT_PRESET,
     DEFAULT_VARIANT,
     EPILOG,
@@ -19,7 +19,7 @@ from alice.cli.train_options import (
     recipe_of,
     training_options,
 )
-from alice.cli.train_screen import is_first_process, train_on_screen
+from alice.cli.train.screen import is_first_process, train_on_screen
 from alice.errors import AliceError
 from alice.training import PRESETS
 from alice.training.presets import default_recipe

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from alice.cli.options import FOLDER, NearestChoice, NearestGroup, given
 from alice.cli.signals import stop_on_signals
-from alice.cli.sweep_measure import measure
-from alice.cli.train_options import (
+from alice.cli.sweep.measure import measure
+from alice.cli.train.options import (
     DEFAULT_PRESET,
     EPILOG,
     NEW_TRAINING,
@@ -23,7 +23,7 @@ from alice.cli.train_options import (
     recipe_of,
     training_options,
 )
-from alice.cli.train_screen import SweepScreen, is_first_process, train_on_screen
+from alice.cli.train.screen import SweepScreen, is_first_process, train_on_screen
 from alice.errors import AliceError, nearest, printable
 from alice.files import make_folder
 from alice.outputs import check_parent

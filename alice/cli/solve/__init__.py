@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from alice.cli.options import FILE, PATH, PLUGIN_HELP, device_option
 from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
-from alice.cli.solve_screen import can_animate, show, show_first, solve_console
+from alice.cli.solve.screen import can_animate, show, show_first, solve_console
 from alice.errors import AliceError
 from alice.files import read_text, regular_file
 from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS

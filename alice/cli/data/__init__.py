@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from alice.cli.data_stats import measure, print_stats
+from alice.cli.data.stats import measure, print_stats
 from alice.cli.options import FILE, AtLeast, NearestChoice, NearestGroup, force_option
 from alice.cli.progress import track
 from alice.errors import AliceError
