@@ -11,7 +11,7 @@ import click
 from alice.cli.options import PATH, AtLeast, device_option, plugin_option
 from alice.cli.progress import track
 from alice.cli.run import announce, load_plugins
-from alice.errors import printable
+from alice.errors import AliceError, printable
 
 if TYPE_CHECKING:
     from alice.reports.verify.compare import Comparison
@@ -35,8 +35,7 @@ MOST = 20
 @device_option
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@click.pass_context
-def verify(ctx: click.Context, path: Path, as_json: bool, vary: int | None, page_only: bool, **options: Any) -> None:
+def verify(path: Path, as_json: bool, vary: int | None, page_only: bool, **options: Any) -> None:
     """Check that a page shows its data, and run the analysis again from its provenance.
 
     Give the folder of a report, its report.html, or a page alone. The last line says the same, the same within stated
@@ -46,16 +45,16 @@ def verify(ctx: click.Context, path: Path, as_json: bool, vary: int | None, page
     --vary repeats the analysis with other seeds, with other texts, and with the other methods that it has, such as
     other ablations, and marks each verdict of the page that flips.
     """
-    from alice.errors import AliceError
-
-    say = _Lines(quiet=as_json)
+    ctx, say = click.get_current_context(), _Lines(quiet=as_json)
     try:
         found = _verify(path, say, page_only=page_only, vary=vary, **options)
     except AliceError as error:
+        if ctx.find_root().params.get("debug"):
+            raise
         if as_json:
             click.echo(json.dumps({"verdict": "not verified", "reason": error.for_command_line()}, indent=2))
-            ctx.exit(NOT_REPEATED)
-        click.echo(f"alice-interp: error: {printable(error.for_command_line())}", err=True)
+        else:
+            click.echo(f"{ctx.find_root().info_name}: error: {printable(error.for_command_line())}", err=True)
         ctx.exit(NOT_REPEATED)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2))

@@ -11,7 +11,7 @@ from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
 from alice.plugins.builtin.trials import State, part_entry
 from alice.plugins.findings import Findings, array_of
-from alice.plugins.verdicts import OWN, Verdicts
+from alice.plugins.verdicts import OWN, Outcome, Verdicts
 from alice.reports import Figure, Metric, Result, Section, Table, Trial, model_key
 from alice.reports.figures import bars, layer_curve, slider
 from alice.reports.names import listed
@@ -383,6 +383,5 @@ def verdicts(result: Result) -> Verdicts:
     strongest = {method: max(found.nodes, key=found.nodes.__getitem__) for method, found in claims(result).items()}
     main = strongest.pop(METHODS[IG_INPUTS])
     strongest.pop(METHODS[RANDOM], None)
-    return {OWN: {"circuit-beats-random": better, "strongest-part": main}} | {
-        method: {"strongest-part": part} for method, part in strongest.items()
-    }
+    own: dict[str, Outcome] = {"circuit-beats-random": better, "strongest-part": main}
+    return {OWN: own, **{method: {"strongest-part": part} for method, part in strongest.items()}}
