@@ -88,16 +88,18 @@ class _Found:
 
     def last_line(self) -> str:
         """Return the verdict in one line."""
-        causes = [] if self.page.same else [f"the page in {len(self.page.differences)} parts"]
+        from alice.reports.names import counted
+
+        causes = [] if self.page.same else [f"the page in {counted(len(self.page.differences), 'part')}"]
         if self.comparison is not None and self.comparison.different:
-            causes.append(f"the run in {len(self.comparison.different)} parts")
+            causes.append(f"the run in {counted(len(self.comparison.different), 'part')}")
         text = f"{self.verdict}: {' and '.join(causes)}" if causes else self.verdict
         if self.comparison is None and self.page.same:
             text = f"the page shows its data; {f'not run again: {self.reason}' if self.reason else 'not run again'}"
         if self.comparison is not None and self.comparison.left_out and not causes:
-            text += f", apart from {len(self.comparison.left_out)} timings"
+            text += f", apart from {counted(len(self.comparison.left_out), 'timing')}"
         if self.varied is not None:
-            text += f"; {len(self.varied.flipped)} of {len(self.varied.verdicts)} verdicts flip"
+            text += f"; {len(self.varied.flipped)} of {counted(len(self.varied.verdicts), 'verdict')} flip"
         return text
 
     def as_json(self) -> dict[str, Any]:
@@ -110,7 +112,7 @@ class _Found:
             "inputs": None
             if self.inputs is None
             else {"found": list(self.inputs.found), "notes": list(self.inputs.notes)},
-            "run": None if self.comparison is None else asdict(self.comparison) | {"verdict": self.comparison.verdict},
+            "run": None if self.comparison is None else vars(self.comparison) | {"verdict": self.comparison.verdict},
             "verdicts": None if self.varied is None else [_verdict_json(one) for one in self.varied.verdicts],
             "failed_repeats": None if self.varied is None else self.varied.failed,
         }

@@ -131,7 +131,10 @@ class _Judge:
             return
         low, high = _range(before)
         self._numbers(where, np.array([before.value]), np.array([after.value]), (np.array([low]), np.array([high])))
-        spread = 0.0 if low is None or high is None else (high - low) / 2
+        ends = before.interval or (0.0, 0.0)
+        spread = before.error if before.error is not None else (ends[1] - ends[0]) / 2
+        if len(_uncertainty(before)) != len(_uncertainty(after)):
+            self.found.different.append(f"{where}: {before} before, {after} now")
         for one, other in zip(_uncertainty(before), _uncertainty(after), strict=False):
             margin = np.array([spread])
             self._numbers(f"uncertainty of {where}", np.array([one]), np.array([other]), (one - margin, one + margin))
