@@ -210,7 +210,11 @@ def _vary(subject: "Subject", found: _Found, inputs: "Inputs", result: Any, coun
 
     entries = subject.report.provenance.get("data") or ()
     texts = max((int(one["texts"]) for one in entries if isinstance(one, Mapping)), default=0)
-    varied = found.varied = vary(inputs, result, list(repeats(inputs, count, texts)), texts=texts)
+
+    def told(label: str) -> None:
+        click.echo(f"repeating with {printable(label)}", err=True)
+
+    varied = found.varied = vary(inputs, result, repeats(inputs, count, texts), texts=texts, told=told)
     say(f"vary    {len(varied.flipped)} of {len(varied.verdicts)} verdicts flip")
     width = max((len(one.name) for one in varied.verdicts), default=0)
     for one in sorted(varied.verdicts, key=lambda one: not one.flips):

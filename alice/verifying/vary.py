@@ -1,6 +1,6 @@
 """Repeats an analysis with other seeds, other texts and other methods, and counts which of its verdicts stay."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -79,12 +79,24 @@ def repeats(inputs: Inputs, count: int, texts: int) -> Iterator[Repeat]:
                 yield Repeat(f"{name} {shown}", cast(Analysis, replace(cast(Any, analysis), **{name: value})), ctx)
 
 
-def vary(inputs: Inputs, result: Result, made: Sequence[Repeat], *, texts: int) -> Varied:
-    """Make the repeats and compare what each claims with the result; a repeat that fails is named."""
+def vary(
+    inputs: Inputs, result: Result, made: Iterable[Repeat], *, texts: int, told: Callable[[str], None] = str
+) -> Varied:
+    """Make the repeats and compare what each claims with the result; a repeat that fails is named.
+
+    Args:
+        inputs: what the report was made with.
+        result: what it found.
+        made: the repeats to make.
+        texts: how many texts each reads; 0 if none.
+        told: called with what is different before each repeat.
+
+    """
     own = verdicts_of(inputs.analysis, result)
     found = Varied()
     said: dict[str, Mapping[str, Outcome]] = {method: named for method, named in own.items() if method != OWN}
-    for repeat in inputs.ctx.progress(made, "Repeating"):
+    for repeat in made:
+        told(repeat.label)
         try:
             _check_enough(repeat, texts)
             said[repeat.label] = verdicts_of(repeat.analysis, compute(repeat.analysis, repeat.ctx))[OWN]

@@ -1,6 +1,5 @@
 """What is verified: a stored report, its page, and the data that belong to both."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +30,6 @@ class Subject:
     def text(self) -> str:
         """The text of the page."""
         return read_page(self.page)
-
-    @property
-    def hashes(self) -> Mapping[str, str]:
-        """Hash of each artefact, by name."""
-        return self.embedded.artefacts
 
 
 def open_subject(path: Path) -> Subject:
