@@ -80,7 +80,7 @@ def repeats(inputs: Inputs, count: int, texts: int) -> Iterator[Repeat]:
 
 
 def vary(
-    inputs: Inputs, result: Result, made: Iterable[Repeat], *, texts: int, told: Callable[[str], None] = str
+    inputs: Inputs, result: Result, made: Iterable[Repeat], *, texts: int, told: Callable[[str], object] = str
 ) -> Varied:
     """Make the repeats and compare what each claims with the result; a repeat that fails is named.
 
