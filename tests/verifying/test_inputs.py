@@ -133,3 +133,11 @@ def test_a_model_of_another_folder_keeps_the_name_that_the_report_gives_it(early
     save_checkpoint(here / "renamed")
     inputs = open_inputs(early_exit, plugins, Places(ckpt=["renamed"]))
     assert inputs.ctx.checkpoint == "model"
+
+
+def test_times_are_named_and_everything_else_of_a_timing_analysis_is_compared(make_report, plugins, here):
+    report = make_report("speed", samples=4, rounds=2, seconds=1e6, classical=0)
+    _, found = run_again(open_subject(report.stored_in), open_inputs(report, plugins, Places()))
+    assert found.verdict == "the same", found.different
+    assert {"summary", "metrics.letters-per-second-single", "arrays.seconds", "figures.models"} <= set(found.left_out)
+    assert found.compared["tables"] == 2
