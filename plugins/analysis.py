@@ -23,6 +23,7 @@ ALL = "all"
 _SHARED = ("ckpt", "data", "split", "seed", "device", "workers", "out", "standalone", "plugin", "help")
 RUN_OPTIONS = (*_SHARED, "planted", "trials")
 """Options of `run` and `grade` for every analysis; no field may have one of these names."""
+_ATTRIBUTES = ("name", "run", "findings", "grading", "checkpoints", "needs", "methods", "timings", "verdicts")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
@@ -35,6 +36,10 @@ class Analysis(Protocol):
     a result claims, so that `grade` can test it on models whose mechanism is known; the class attribute `grading` may
     name options for that. The class attribute `workers` is True if it reads its texts with `ctx.map`, so that
     processes can share them, or else a sentence that says why they cannot.
+
+    Three more are for `verify`. The class attribute `methods` maps fields to values that a finding should not depend
+    on, such as ways to ablate; `timings` names the parts of a result that are measured times. An optional method
+    `verdicts(result)` says what the page claims, for each method that the result has; see `alice.plugins.verdicts`.
     """
 
     @property
@@ -105,6 +110,16 @@ def grading_of(cls: type[Analysis]) -> Mapping[str, Any]:
     return dict(getattr(cls, "grading", {}))
 
 
+def methods_of(cls: type[Analysis]) -> dict[str, tuple[Any, ...]]:
+    """Return the values, by field, that a finding of an analysis should not depend on."""
+    return {name: tuple(values) for name, values in getattr(cls, "methods", {}).items()}
+
+
+def timings_of(cls: type[Analysis]) -> tuple[str, ...]:
+    """Return which parts of a result are measured times, as patterns such as `metrics.letters-per-second-*`."""
+    return tuple(getattr(cls, "timings", ()))
+
+
 def can_be_graded(cls: type[Analysis]) -> bool:
     """Say whether an analysis has the optional method `findings(result)`, so that `grade` can compare it with truth."""
     return callable(getattr(cls, "findings", None))
@@ -147,6 +162,8 @@ def _fault_of_names(cls: Any) -> str | None:
         return f'has grading={grading!r:.60}, which does not map names of its fields; write grading = {{"field": 1}}'
     if not isinstance(getattr(cls, "workers", True), bool | str):
         return f"has workers={cls.workers!r:.60}; write True, or why its texts cannot be divided"
+    if fault := _fault_of_methods(cls):
+        return fault
     run = getattr(cls, "run", None)
     if not callable(run):
         return "has no method run; add run(self, ctx) that returns a Result"
@@ -157,9 +174,27 @@ def _fault_of_names(cls: Any) -> str | None:
     return None
 
 
+def _fault_of_methods(cls: Any) -> str | None:
+    """Check what `verify` reads: `methods` and `timings`."""
+    known = {field.name for field in fields(cls)}
+    if known.intersection(_ATTRIBUTES):
+        return None  # which is another fault
+    methods = getattr(cls, "methods", {})
+    wrong = not isinstance(methods, Mapping) or not known.issuperset(methods)
+    if wrong or not all(isinstance(values, tuple) for values in methods.values()):
+        return (
+            f"has methods={methods!r:.60}, which does not map names of its fields to tuples of values; "
+            'write methods = {"field": ("a", "b")}'
+        )
+    timings = getattr(cls, "timings", ())
+    if not isinstance(timings, tuple) or not all(isinstance(one, str) for one in timings):
+        return f'has timings={timings!r:.60}, which is not a tuple of texts; write timings = ("metrics.name",)'
+    return None
+
+
 def _fault_of_fields(cls: Any) -> str | None:
     for field in fields(cls):
-        if field.name in (*RUN_OPTIONS, "name", "run", "findings", "grading", "checkpoints", "needs"):
+        if field.name in (*RUN_OPTIONS, *_ATTRIBUTES):
             return f"has a field {field.name!r}, which every analysis already has; rename it"
         if field.init and field.name.startswith("_"):
             return f"has a field {field.name!r}, which cannot be the name of an option; remove the underscore"

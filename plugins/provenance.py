@@ -38,6 +38,7 @@ def describe_place(seconds: float, *, workers: int | None = None) -> dict[str, A
         "processor": platform.machine(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads() if workers is None else workers,
+        "workers": workers,
     }
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -47,9 +48,14 @@ def describe_place(seconds: float, *, workers: int | None = None) -> dict[str, A
 
 
 def _checkpoints(ctx: RunContext) -> list[dict[str, str]]:
-    """Return name and hash of each model."""
+    """Return name and hash of each model, and where it was loaded from if the name does not say it."""
     models = (one.named_model for one in ctx.each)
-    return [{"name": named.name, "sha256": named.fingerprint} for named in models if named is not None]
+    return [
+        {"name": named.name, "sha256": named.fingerprint}
+        | ({"place": place} if (place := str(named.checkpoint or named.name)) != named.name else {})
+        for named in models
+        if named is not None
+    ]
 
 
 def _data(ctx: RunContext) -> list[dict[str, str | int]]:

@@ -194,24 +194,37 @@ def read_without_arrays(folder: Path | str) -> Report:
 
 def fingerprint(result: Result) -> str:
     """Return a hash of everything in a result: two results are the same if their fingerprints are."""
-    packed = hashlib.sha256(encoding.pack_arrays(result.arrays)).hexdigest()
-    return hashlib.sha256(encoding.write_json(_document(result, {}, packed)).encode()).hexdigest()
+    return hashlib.sha256(encoding.write_json(to_document(result, {})).encode()).hexdigest()
+
+
+def to_document(result: Result, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of `result.json`, in which arrays and artefacts are named by their hashes."""
+    return _document(result, provenance, hashlib.sha256(encoding.pack_arrays(result.arrays)).hexdigest())
+
+
+def from_document(document: Any, where: str) -> Report:
+    """Return the report of such a content without its arrays and artefacts; `where` begins the sentence of an error."""
+    return _report(_check_document(document, where), where)
 
 
 def _read(folder: Path, *, with_arrays: bool) -> Report:
     path = folder / RESULT
-    document = _parse(path)
+    return _report(_parse(path), str(path), folder, with_arrays=with_arrays)
+
+
+def _report(document: dict[str, Any], where: str, folder: Path | None = None, *, with_arrays: bool = False) -> Report:
+    """Return the report of a document, with the arrays and artefacts in its folder if asked."""
     try:
-        arrays = encoding.read_arrays(folder / ARRAYS, document["arrays_sha256"]) if with_arrays else {}
-        stored = _read_artefacts(folder, document.get("artefacts", {})) if with_arrays else {}
+        arrays = encoding.read_arrays(folder / ARRAYS, document["arrays_sha256"]) if folder and with_arrays else {}
+        stored = _read_artefacts(folder, document.get("artefacts", {})) if folder and with_arrays else {}
         provenance = encoding.decode(document["provenance"])
         result = _result(document["result"], arrays, stored)
     except encoding.BrokenArraysError:
         raise
     except Exception as error:  # numpy and plotly may raise any exception for a damaged document
-        raise AliceError(f"{path} is damaged: {_sentence(error)}") from error
+        raise AliceError(f"{where} is damaged: {_sentence(error)}") from error
     if not isinstance(provenance, dict):
-        raise AliceError(f"{path} is damaged: its provenance is not an object")
+        raise AliceError(f"{where} is damaged: its provenance is not an object")
     return Report(result, provenance, folder)
 
 
@@ -236,13 +249,18 @@ def _parse(path: Path) -> dict[str, Any]:
         raise AliceError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, MemoryError) as error:
         raise AliceError(f"{path} is not valid JSON: {_sentence(error)}") from error
+    return _check_document(document, str(path))
+
+
+def _check_document(document: Any, where: str) -> dict[str, Any]:
+    """Return a document of our format and version; raise if it is another."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise AliceError(f"{path} is not a result of alice-interp; give the folder of a report")
+        raise AliceError(f"{where} is not a result of alice-interp; give the folder of a report")
     version = document.get("version")
     if version == 1:
-        raise AliceError(f"{path} has the old format version 1, which cannot be read any more; run the analysis again")
+        raise AliceError(f"{where} has the old format version 1, which cannot be read any more; run the analysis again")
     if version not in READABLE:
-        raise AliceError(f"{path} has format version {version!r:.60}, not {VERSION}; upgrade the program to read it")
+        raise AliceError(f"{where} has format version {version!r:.60}, not {VERSION}; upgrade the program to read it")
     return document
 
 

@@ -22,6 +22,7 @@ from alice.reports.explorer import beside
 from alice.reports.figures import theme
 from alice.reports.parts import KINDS, Section
 from alice.reports.result import Result
+from alice.reports.verify.embedded import Embedded
 
 REPORT = "report.html"
 INDEX = "index.html"
@@ -91,6 +92,7 @@ def render_pages(
     linked: bool = True,
     main: str = REPORT,
     explorers: Mapping[str, str] | None = None,
+    embedded: Embedded | None = None,
 ) -> dict[str, str]:
     """Return all pages of a report by file name, the main page first, by default for its own folder.
 
@@ -100,16 +102,18 @@ def render_pages(
         linked: whether the pages link to the gallery.
         main: file name of the main page.
         explorers: file names of the explorer pages in that folder, by model.
+        embedded: what the main page carries of the data, if the report was itself read from a page.
 
     """
     result = report.result
+    embedded = embedded or Embedded.of(report)
     blocks = blocks_of(result)
     own_pages = [section for section in result.sections if section.page and address is not None]
     _number(result, blocks)
     shared = _shared(report, address=address, linked=linked)
     shared["trials"] = [] if address is None else beside.links(result.trials, explorers or {}, address)
     steps = [(main, result.title), *((page_name(section, main), section.title) for section in own_pages)]
-    pages = {main: _main_page(report, blocks, own_pages, main, shared)}
+    pages = {main: _main_page(report, blocks, own_pages, main, shared | _stored(embedded))}
     for number, section in enumerate(own_pages, 1):
         around = {
             "previous": steps[number - 1] if number > 1 else None,
@@ -144,6 +148,15 @@ def _shared(report: Report, *, address: str | None, linked: bool) -> dict[str, A
     }
 
 
+def _stored(embedded: Embedded) -> dict[str, Any]:
+    """Return what the main page says of arrays and artefacts, and the data that it carries."""
+    return {
+        "arrays": [{"name": name, "kind": kind} for name, kind in embedded.arrays.items()],
+        "artefacts": [f"{name}{SUFFIX}" for name in embedded.artefacts],
+        "embedded": page.script_json(embedded.packed()),
+    }
+
+
 def _main_page(
     report: Report, blocks: Mapping[str, Mapping[str, Block]], own_pages: list[Section], main: str, shared: Any
 ) -> str:
@@ -162,8 +175,6 @@ def _main_page(
         metrics=metric_cards(result),
         front=front,
         sections=sections,
-        arrays=[{"name": name, "kind": f"{array.dtype} {array.shape}"} for name, array in result.arrays.items()],
-        artefacts=[f"{name}{SUFFIX}" for name in result.artefacts],
         contents=_contents(front, sections),
         provenance=_tree(report.provenance),
         around=None,
@@ -192,6 +203,7 @@ def _own_page(
         sections=sections,
         arrays=[],
         artefacts=[],
+        embedded="",
         contents=_contents(front, sections),
         provenance=[],
         around=around,

@@ -16,7 +16,7 @@ from alice.errors import AliceError, one_line
 from alice.files import abandoned_drafts, draft_folder, remove, remove_drafts
 from alice.outputs import check_parent
 from alice.reports import plotly_script
-from alice.reports.archive import RESULT, Report, read_without_arrays, write_result
+from alice.reports.archive import RESULT, Report, read_report, write_result
 from alice.reports.gallery import add_report, write_entry, write_index
 from alice.reports.html import write_report
 from alice.reports.names import model_slug
@@ -85,7 +85,7 @@ def finish_drafts(reports: Path) -> list[Path]:
             continue
         with suppress(Exception):  # the result is kept even if it has no page
             remove_drafts(draft)
-            _write_pages(read_without_arrays(draft))
+            _write_pages(read_report(draft))
         with suppress(AliceError):
             finished.append(_give_name(draft, reports / name))
     return finished

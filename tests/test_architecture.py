@@ -41,6 +41,7 @@ ORDER = (
     "alice.plugins.reproduce",
     "alice.bench",
     "alice.front_door",
+    "alice.verifying",
     "alice.cli",
     "alice",
 )

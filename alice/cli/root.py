@@ -39,6 +39,7 @@ COMMANDS = {
     "grade": LazyCommand("alice.cli.grade:grade", "Test analyses on models whose mechanism is known."),
     "reproduce": LazyCommand("alice.cli.reproduce:reproduce", "Test the paper's claims; redo its tables and figures."),
     "report": LazyCommand("alice.cli.report:report", "Write the page of a stored report again."),
+    "verify": LazyCommand("alice.cli.verify:verify", "Run a report again and say whether it holds."),
     "view": LazyCommand("alice.cli.view:view", "Show the gallery of all reports in the browser."),
     "plugins": LazyCommand("alice.cli.plugins:plugins", "List the plugins, or start a new one."),
     "ckpt": LazyCommand("alice.cli.ckpt:ckpt", "List, describe, export and import checkpoints."),

@@ -147,6 +147,10 @@ class RunContext:
         """Return the context over the first `count` texts only, for this model and the others."""
         return replace(self, texts=self._texts.first(count), others=tuple(other.sample(count) for other in self.others))
 
+    def after(self, count: int) -> RunContext:
+        """Return the context over the texts after the first `count`, for this model and the others."""
+        return replace(self, texts=self._texts.after(count), others=tuple(other.after(count) for other in self.others))
+
     def divided(self, workers: int | None) -> RunContext:
         """Return the context with `workers` processes of one thread for `map`, for this model and the others."""
         if workers is not None and workers > 1:

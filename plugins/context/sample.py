@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from alice.plugins.hookspecs import CorpusOpener
 
 LIMIT = BatchLimit(tokens=4096)
+AT_ONCE = 256
+"""Texts that a later sample reads from its source at a time."""
 
 
 class TextPool:
@@ -98,6 +100,20 @@ class Sample:
         if count < 1:
             raise AliceError(f"a sample of {count} texts is empty; ask for 1 or more")
         return replace(self, count=count if self.count is None else min(count, self.count))
+
+    def after(self, count: int) -> Sample:
+        """Return the sample that begins after the first `count` texts, with the same texts to learn from."""
+        pool = self.pool
+
+        def rest() -> Iterator[str]:
+            read = count
+            while more := pool.first(read + AT_ONCE)[read:]:
+                read += len(more)
+                yield from more
+
+        own = TextPool(f"{pool.source}, after {count} texts", rest, outside=pool.outside)
+        own.training = own if pool.training is pool else pool.training
+        return replace(self, pool=own).unread()
 
     def unread(self) -> Sample:
         """Return the same sample with nothing read yet, as far as `provenance` is concerned."""

@@ -30,6 +30,7 @@ TARGETS = (
     "damaged_trainings",
     "path_arguments",
     "lens_files",
+    "report_pages",
 )
 LONGEST = 400
 """Bytes of an input."""

@@ -15,6 +15,7 @@ from alice.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
     from alice.plugins.findings import Findings
+    from alice.plugins.verdicts import Verdicts
     from alice.reports import Result
 
 
@@ -59,6 +60,12 @@ class Ablation:
         for row in result.tables["parts"].records():
             losses.setdefault(str(row["replacement"]), {})[str(row["part"])] = abs(float(row["loss"] or 0))
         return {way: Findings(nodes=nodes) for way, nodes in losses.items()}
+
+    def verdicts(self, result: "Result") -> "Verdicts":
+        """Return which head and which part cost most, and whether kinds of head explain it, by what replaces a part."""
+        from alice.plugins.builtin.ablation.report import verdicts
+
+        return verdicts(result)
 
 
 @hookimpl

@@ -1,5 +1,7 @@
 """The result of the ablation analysis: losses by part, against kinds of head, and of pairs of heads."""
 
+from typing import Any
+
 import numpy as np
 
 from alice.plugins.builtin.ablation.figures import (
@@ -11,14 +13,17 @@ from alice.plugins.builtin.ablation.figures import (
     statistic_figure,
 )
 from alice.plugins.builtin.ablation.losses import MAIN, Losses
-from alice.plugins.builtin.ablation.measure import WAYS, Measured
+from alice.plugins.builtin.ablation.measure import ROTATED, WAYS, Measured
 from alice.plugins.builtin.ablation.permutations import Correlation, Explained, correlations, explained_by
 from alice.plugins.builtin.attention.statistics import STATISTICS
 from alice.plugins.builtin.trials import State, part_entry
+from alice.plugins.verdicts import OWN, Outcome, Verdicts
 from alice.reports import Metric, Result, Table, Trial, model_key
 from alice.reports.names import listed
 from alice.statistics import Floats, blank_nan
 
+LEVEL = 0.05
+"""p below which kinds of head count as an explanation."""
 SHOWN, TRIED = 10, 3
 """Parts in the table of the strongest, and to try in the explorer."""
 CAVEATS = (
@@ -275,3 +280,25 @@ def _parts_table(measured: Measured, losses: Losses) -> Table:
         "in percentage points, with 95 % intervals."
     )
     return Table(columns, rows, caption, labels)
+
+
+def verdicts(result: Result) -> Verdicts:
+    """Return the strongest head and part, and whether kinds explain the losses, by replacement, without the control."""
+    found: dict[str, dict[str, Outcome]] = {}
+    for way in WAYS:
+        parts = [row for row in result.tables["parts"].records(replacement=way) if row["loss"] is not None]
+        heads = [row for row in parts if row["kind"] is not None]
+        if way == ROTATED or not heads:
+            continue
+        (test,) = result.tables["tests"].records(replacement=way, grouping="kind")
+        found[OWN if way == MAIN else way] = {
+            "strongest-head": str(max(heads, key=_loss)["part"]),
+            "strongest-part": str(max(parts, key=_loss)["part"]),
+            "kinds-explain": test["p"] is not None and float(test["p"]) <= LEVEL,
+            "kinds-explain-within-blocks": test["p_within"] is not None and float(test["p_within"]) <= LEVEL,
+        }
+    return found
+
+
+def _loss(row: dict[str, Any]) -> float:
+    return float(row["loss"])

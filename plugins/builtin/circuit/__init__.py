@@ -17,6 +17,7 @@ from alice.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
     from alice.plugins.findings import Findings
+    from alice.plugins.verdicts import Verdicts
     from alice.reports import Result
 
 
@@ -31,6 +32,10 @@ class CircuitAnalysis:
     name = "circuit"
     workers = "it keeps its pieces on disk, one after another"
     grading: ClassVar[dict[str, Any]] = {"samples": 16}
+    methods: ClassVar[dict[str, tuple[str, ...]]] = {
+        "counterfactual": ("other-text", "one-word", "one-pattern"),
+        "replacement": ("resample", "mean", "zero"),
+    }
     samples: int = field(default=32, metadata={"help": "Texts: the first half to score edges, the others to test."})
     counterfactual: Literal["other-text", "one-word", "one-pattern"] = field(
         default="other-text", metadata={"help": "How each text is corrupted."}
@@ -71,6 +76,12 @@ class CircuitAnalysis:
         from alice.plugins.builtin.circuit.report import claims
 
         return claims(result)
+
+    def verdicts(self, result: "Result") -> "Verdicts":
+        """Return whether the circuit keeps more than a random ranking, and which part matters most by each method."""
+        from alice.plugins.builtin.circuit.report import verdicts
+
+        return verdicts(result)
 
 
 @hookimpl

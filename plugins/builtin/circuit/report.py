@@ -11,6 +11,7 @@ from alice.plugins.builtin.circuit.faithfulness import PERCENTS, sizes
 from alice.plugins.builtin.circuit.measure import ABSOLUTE, EXACT, IG_INPUTS, RANDOM, Curve, Interval, Measured
 from alice.plugins.builtin.trials import State, part_entry
 from alice.plugins.findings import Findings, array_of
+from alice.plugins.verdicts import OWN, Outcome, Verdicts
 from alice.reports import Figure, Metric, Result, Section, Table, Trial, model_key
 from alice.reports.figures import bars, layer_curve, slider
 from alice.reports.names import listed
@@ -372,3 +373,15 @@ def claims(result: Result) -> dict[str, Findings]:
             nodes = {graph.writers[node]: float(effect[graph.edges[:, 0] == node].max()) for node in heads_and_mlps}
             found[label] = Findings(nodes=nodes, edges=dict(zip(labels, effect.tolist(), strict=True)))
     return found
+
+
+def verdicts(result: Result) -> Verdicts:
+    """Return whether the circuit beats a random ranking, with intervals apart, and the strongest part by method."""
+    (cpr,) = (metric for metric in result.metrics if metric.name == "cpr")
+    (chance,) = (metric for metric in result.metrics if metric.name == "cpr-random")
+    better = cpr.interval is not None and chance.interval is not None and cpr.interval[0] > chance.interval[1]
+    strongest = {method: max(found.nodes, key=found.nodes.__getitem__) for method, found in claims(result).items()}
+    main = strongest.pop(METHODS[IG_INPUTS])
+    strongest.pop(METHODS[RANDOM], None)
+    own: dict[str, Outcome] = {"circuit-beats-random": better, "strongest-part": main}
+    return {OWN: own, **{method: {"strongest-part": part} for method, part in strongest.items()}}

@@ -6,7 +6,7 @@ other numbers. The deletion curve is the check that the ranking means something 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from alice.errors import AliceError
 from alice.plugins.analysis import Analysis
@@ -15,6 +15,7 @@ from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
+    from alice.plugins.verdicts import Verdicts
     from alice.reports import Result
 
 Baseline = Literal["mean", "zero", "other-text"]
@@ -34,6 +35,7 @@ class Evidence:
     name = "evidence"
     checkpoints = "several"
     workers = True
+    methods: ClassVar[dict[str, tuple[str, ...]]] = {"baseline": get_args(Baseline), "removal": get_args(Removal)}
     samples: int = field(default=8, metadata={"help": "Texts to measure the shares and the deletion curves on."})
     symbols: int = field(default=1, metadata={"help": "Cipher symbols of each text to explain, drawn at random."})
     steps: int = field(default=64, metadata={"help": "Points of the integral over gradients."})
@@ -69,6 +71,18 @@ class Evidence:
         settings = Settings(self.symbols, self.steps, self.baseline, self.removal, self.draws)
         measured = [measure(one, settings, examples, text=self.text, encrypt=self.encrypt) for one in ctx.each]
         return report(measured, rng=ctx.rng)
+
+    def verdicts(self, result: "Result") -> "Verdicts":
+        """Return whether the ranking of each model is better than chance."""
+        from alice.plugins.verdicts import OWN
+
+        areas = [metric for metric in result.metrics if metric.name == "deletion-area"]
+        return {
+            OWN: {
+                f"ranking-beats-chance@{area.model}": area.interval is not None and area.interval[0] > 0
+                for area in areas
+            }
+        }
 
 
 @hookimpl

@@ -16,6 +16,7 @@ from alice.plugins.hookspecs import hookimpl
 if TYPE_CHECKING:
     from alice.plugins.context import RunContext
     from alice.plugins.findings import Findings
+    from alice.plugins.verdicts import Verdicts
     from alice.reports import Result
 
 
@@ -65,6 +66,12 @@ class Patching:
         from alice.plugins.builtin.patching.report import claims
 
         return claims(result)
+
+    def verdicts(self, result: "Result") -> "Verdicts":
+        """Return which part carries most, by counterfactual and direction."""
+        from alice.plugins.builtin.patching.report import verdicts
+
+        return verdicts(result)
 
 
 def _check_kinds(kinds: tuple[str, ...]) -> None:

@@ -1,6 +1,7 @@
 """The result of the patching analysis: label depth, maps by layer and place and by part, and attribution patching."""
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from alice.plugins.builtin.patching.places import PLACES
 from alice.plugins.builtin.patching.shares import DepthShares, MapShares
 from alice.plugins.builtin.trials import State, part_entry
 from alice.plugins.findings import Findings
+from alice.plugins.verdicts import OWN, Verdicts
 from alice.reports import Figure, Metric, Result, Table, Trial, model_key
 from alice.reports.figures import heatmap, layer_curve, scatter_with_fit, slider
 from alice.statistics import Floats, blank_nan
@@ -369,3 +371,16 @@ def claims(result: Result) -> dict[str, Findings]:
             of_kind = found.setdefault(f"{row['counterfactual']} into {row['into']}", {})
             of_kind[str(row["part"])] = abs(float(row["carried"] or 0))
     return {kind: Findings(nodes=nodes) for kind, nodes in found.items()}
+
+
+def verdicts(result: Result) -> Verdicts:
+    """Return the part that carries most by counterfactual and direction; that of the metrics is the page's own."""
+    strongest: dict[str, tuple[float, str]] = {}
+    own = ""
+    for row in result.tables["parts"].records():
+        method = f"{row['counterfactual']} into {row['into']}"
+        own = own or (method if row["counterfactual"] == RELABELLED else "")
+        if not str(row["part"]).endswith(" heads"):
+            found = (float(row["carried"] or 0), str(row["part"]))
+            strongest[method] = max(found, strongest.get(method, found), key=itemgetter(0))
+    return {OWN if method == own else method: {"strongest-part": part} for method, (_, part) in strongest.items()}

@@ -30,6 +30,12 @@ class Speed:
     name = "speed"
     checkpoints = "several"
     workers = "it measures time, which they would share as well"
+    timings = (
+        *("summary", "caveats", "metrics.letters-per-second-*", "metrics.assignment-share", "metrics.rounds"),
+        *("tables.models.letters_per_second", "tables.models.low", "tables.models.high", "tables.models.cores"),
+        *("tables.models.characters_per_second", "tables.models.assignment_share", "tables.solvers.letters_per_second"),
+        *("words of table models", "figures.models", "figures.solvers", "arrays.seconds", "arrays.seconds-same-texts"),
+    )
     samples: int = field(default=50, metadata={"help": "Number of texts to time the models on."})
     rounds: int = field(default=5, metadata={"help": "Maximum number of rounds; every model reads all texts in each."})
     seconds: float = field(
