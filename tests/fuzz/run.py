@@ -30,6 +30,10 @@ TARGETS = (
     "damaged_trainings",
     "path_arguments",
     "lens_files",
+    "feature_files",
+    "explorer_states",
+    "run_sets",
+    "language_files",
 )
 LONGEST = 400
 """Bytes of an input."""
