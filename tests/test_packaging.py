@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from alice.plugins.scaffold import write_project
+
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"alice": "alice", "probes": "alice/probes", "plugins": "alice/plugins", "reports": "alice/reports"}
 ROOMS |= {"benchmarks": "alice/bench"}
@@ -137,10 +139,12 @@ def checked_by_mypy(environment, project):
 
 
 def test_authors_get_types_from_the_installed_package(environment, tmp_path):
-    for module in EXAMPLE.glob("*.py"):
-        shutil.copy(module, tmp_path)
-    (tmp_path / "wrong.py").write_text(WRONG)
-    lines = checked_by_mypy(environment, tmp_path).splitlines()
+    project = tmp_path / "project"
+    project.mkdir()
+    for module in (*EXAMPLE.glob("*.py"), *write_project("norms", tmp_path).glob("*.py")):
+        shutil.copy(module, project)
+    (project / "wrong.py").write_text(WRONG)
+    lines = checked_by_mypy(environment, project).splitlines()
     places = [line.split(": ")[0] for line in lines if ": error: " in line]
     assert places == [f"wrong.py:{number}" for number, line in enumerate(WRONG.splitlines(), 1) if "# wrong" in line]
 

@@ -31,7 +31,7 @@ def _write_run_set() -> None:
     for place, pool in enumerate((5, 20, 80, 320)):
         for seed in (0, 1):
             folder = TRAININGS / f"pool-{pool}-seed-{seed}"
-            losses = [(step, 3.0 - step / 30) for step in range(1, 61)]
+            losses = [(step, 3.0 - step / 30) for step in range(10, 61, 10)]
             write_training(folder, losses=losses, errors=[(60, 0.5)], pool=pool, seed=seed)
             share = 0.1 + 0.25 * place + 0.01 * seed
             write_measures(folder, [made_up_measures(step, share * step / 60) for step in STEPS])
