@@ -15,7 +15,7 @@ import torch._dynamo
 import torch.distributed.nn
 from robustness.killing import KILLS
 from tiny import tiny
-from training_folders import made_up_measures, write_training
+from training_folders import made_up_measures
 from trainings import carry_out, small_training
 
 from alice.checkpoint.packed import pack_weights
@@ -93,7 +93,7 @@ def run_set(place: Path) -> None:
     """Measure a training, and export it as a run set."""
     folder = place / MEASURED
     if not folder.exists():
-        write_training(folder, losses=[(1, 3.0), (2, 2.0)], errors=[(2, 0.5)], pool=5)
+        carry_out(small_training(folder, place / CORPUS, steps=2, cipher_pool=5, eval_texts=4))
     write_measures(folder, [made_up_measures(step, 0.5) for step in (1, 2)])
     export_run_set([folder], place / RUN_SET)
 
