@@ -72,10 +72,10 @@ class Snapshot:
     def from_row(cls, row: dict[str, Any]) -> "Snapshot":
         """Build from a line of JSON; raise ValueError, KeyError or TypeError if it is not one that was written."""
         values = {field.name: _numbers(row[field.name]) for field in fields(cls) if row[field.name] is not None}
-        layers, statistics = (len(values["exits_pool"]),), (len(values["uniform_attention"]),)
-        shapes = dict.fromkeys(("exits_pool", "exits_new", "symmetry", "same_answers"), layers)
-        shapes |= {"attention": (len(values["attention"]), *statistics), "uniform_attention": statistics}
-        shapes |= {"mixtures": (len(LAPSES), len(POOL_WEIGHTS))}
+        layers, heads, statistics = (len(values[name]) for name in ("exits_pool", "attention", "uniform_attention"))
+        shapes: dict[str, tuple[int, ...]] = {"mixtures": (len(LAPSES), len(POOL_WEIGHTS))}
+        shapes |= dict.fromkeys(("exits_pool", "exits_new", "symmetry", "same_answers"), (layers,))
+        shapes |= {"attention": (heads, statistics), "uniform_attention": (statistics,)}
         for name, value in values.items():
             array = np.array(value)
             if array.shape != shapes.get(name, ()) or not array.size:
