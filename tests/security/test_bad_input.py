@@ -28,7 +28,11 @@ from alice.reports import Report, Result, archive
 from alice.reports.encoding import read_tensors
 from alice.reports.explorer import state as explorer
 from alice.reports.gallery import read_entries
+from alice.solving import language_files
 from alice.solving.evaluate import Scores
+from alice.solving.language import Language, Languages
+from alice.solving.language_model import CharNgrams
+from alice.solving.words import WordNgrams
 from alice.text.corpus import open_corpus
 from alice.training.folder import Totals
 from alice.training.recipe import Recipe
@@ -279,3 +283,16 @@ def test_measures_nested_too_deeply(tmp_path):
 
 def test_a_state_of_the_explorer_with_half_a_surrogate_pair():
     refused("the field 'text'", explorer.check, explorer.parse('{"text": "\\ud800"}'))
+
+
+def test_a_language_model_in_the_cache_whose_description_was_changed(tmp_path):
+    texts = ["THE CAT RUNS OVER THE BRIDGE", "A DOG SLEEPS UNDER THE STONE"]
+    language = Language("small", CharNgrams.count(texts, 2), WordNgrams.count(texts), -2.5, 2)
+    language_files.write(Languages((language,)), tmp_path / "whole.npz")
+    with np.load(tmp_path / "whole.npz", allow_pickle=False) as opened:
+        arrays = dict(opened.items())
+    changed = arrays["about"].tobytes().replace(b'"texts": 2', b'"texts": 3')
+    assert language_files.read(tmp_path / "whole.npz").known[0].texts == 2
+    np.savez(tmp_path / "changed.npz", **arrays | {"about": np.frombuffer(changed, dtype=np.uint8)})
+    with pytest.raises(ValueError, match="damaged or of another version"):
+        language_files.read(tmp_path / "changed.npz")
