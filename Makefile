@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format docs clean browser
+.PHONY: demo test lint format docs clean browser oldest
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -34,6 +34,10 @@ lint: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# An environment with the oldest versions that the ranges in pyproject.toml admit. It needs a package index.
+oldest: $(INSTALLED)
+	$(BIN)/python tests/oldest.py --try build/oldest
 
 # The pages of docs/ as a site that needs no network: open site/index.html.
 docs: $(INSTALLED)

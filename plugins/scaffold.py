@@ -78,7 +78,7 @@ def report(model: str, norms: np.ndarray) -> Result:
 
 
 @hookimpl
-def register_analyses():
+def register_analyses() -> list[type[$cls]]:
     """Add the analysis."""
     return [$cls]
 ''')

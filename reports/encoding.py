@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from alice.errors import AliceError
-from alice.files import atomic_write, regular_file
+from alice.errors import AliceError, one_line
+from alice.files import atomic_write, parse_json, regular_file
 from alice.reports import checks
 from alice.reports.checks import Array, Scalar
 from alice.reports.names import suggestion
@@ -188,13 +188,13 @@ def read_tensors(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        provenance = decode(json.loads(metadata.get("provenance", "{}")))
+        provenance = decode(parse_json(metadata.get("provenance", "{}")))
     except OSError as error:
         raise BrokenArraysError(
             f"{path} cannot be read ({error.strerror or error}); give an artefact of a report"
         ) from error
-    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:  # numpy lacks some types
-        raise BrokenArraysError(f"{path} is not an artefact: {str(error)[:160]}") from error
+    except (SafetensorError, *_DAMAGE, AttributeError, RecursionError) as error:  # numpy lacks some types
+        raise BrokenArraysError(f"{path} is not an artefact: {one_line(error)[:160]}") from error
     for name, tensor in tensors.items():
         if tensor.dtype.kind not in _TENSOR_KINDS:  # such as bfloat16, which numpy reads if another package adds it
             raise BrokenArraysError(f"{path} is not an artefact: {name!r:.60} has the type {tensor.dtype}")

@@ -1,5 +1,7 @@
 """The built packages hold every file, and work without the repository."""
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -10,10 +12,36 @@ from pathlib import Path
 
 import pytest
 
+from alice.plugins.scaffold import write_project
+
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"alice": "alice", "probes": "alice/probes", "plugins": "alice/plugins", "reports": "alice/reports"}
 ROOMS |= {"benchmarks": "alice/bench"}
 LINKS = tuple(Path(inside).name for room, inside in ROOMS.items() if room != "alice")
+EXAMPLE = ROOT / "examples" / "alice-interp-vowels"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+CLEAN = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+"""The environment without a path to the repository."""
+LARGEST_WHEEL = 40_000_000
+"""Bytes."""
+WRONG = """
+import alice
+from alice.plugins import Metric, Result, RunContext
+
+def misuse(ctx: RunContext) -> Result:
+    alice.load(3)  # wrong
+    alice.solve("RJ HRIF").anything  # wrong
+    ctx.sample("five")  # wrong
+    Metric("name", 0.5, unit=7)  # wrong
+    return ctx.checkpoint  # wrong
+"""
+"""A module with mistakes; only those lines may be reported, or the types are not seen."""
+COMPILE = """
+import sys
+import pathlib
+names = sys.stdin.read().splitlines()
+print(sum(compile(pathlib.Path(name).read_bytes(), name, "exec") is not None for name in names))
+"""
 
 
 def wanted_files() -> set[str]:
@@ -59,23 +87,82 @@ def test_the_sdist_has_every_file(built):
         assert name.replace(inside, rooms[inside], 1) in names, name
 
 
-def test_it_works_installed_without_the_repository(built, tmp_path):
+def test_the_wheel_is_small_and_adds_one_name_to_python(built):
     (wheel,) = built.glob("*.whl")
-    environment = tmp_path / "venv"
-    venv.create(environment)
-    python, program = environment / "bin" / "python", environment / "bin" / "alice-interp"
-    # The dependencies are those of the running suite; only our package is installed.
-    (site,) = (environment / "lib").glob("python*/site-packages")
+    assert wheel.stat().st_size < LARGEST_WHEEL
+    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert tops == {"alice", f"alice_interp-{VERSION}.dist-info"}
+
+
+def test_the_changelog_begins_with_the_version():
+    headings = [line for line in (ROOT / "CHANGELOG.md").read_text().splitlines() if line.startswith("## ")]
+    assert headings[0].split()[1] == VERSION
+
+
+@pytest.fixture(scope="module")
+def environment(built, tmp_path_factory):
+    """An environment with the wheel; the dependencies are those of the running suite."""
+    (wheel,) = built.glob("*.whl")
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(folder)
+    (site,) = (folder / "lib").glob("python*/site-packages")
     here = next(path for path in sys.path if path.endswith("site-packages"))
     (site / "dependencies.pth").write_text(f"{here}\n")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    output(*pip, where=tmp_path)
+    python = folder / "bin" / "python"
+    output(
+        *(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel),
+        where=folder,
+    )
+    return folder
+
+
+def test_it_works_installed_without_the_repository(environment, tmp_path):
+    python, program = environment / "bin" / "python", environment / "bin" / "alice-interp"
     where = "import alice, alice.plugins, alice.probes, alice.reports; print(alice.__file__)"
     assert Path(output(python, "-c", where, where=tmp_path).strip()).is_relative_to(environment)
     assert "solves substitution ciphers" in output(program, "--help", where=tmp_path)
     assert "alice-interp run" in output(program, "run", "--help", where=tmp_path)
 
 
+def test_the_installed_program_says_its_version_without_torch(environment, tmp_path):
+    script = "import sys; sys.modules['torch'] = None; from alice.cli.__main__ import run; run()"
+    shown = output(environment / "bin" / "python", "-c", script, "--version", where=tmp_path)
+    assert shown == f"alice-interp, version {VERSION}\n"
+
+
+def checked_by_mypy(environment, project):
+    """Check the modules of a project as its author would, against the installed package."""
+    python, cache = environment / "bin" / "python", ROOT / ".mypy_cache" / "installed"
+    options = ["--strict", "--python-executable", python, "--cache-dir", cache, "--config-file", os.devnull]
+    command = [sys.executable, "-m", "mypy", *options, "."]
+    return subprocess.run(command, capture_output=True, text=True, cwd=project, env=CLEAN).stdout
+
+
+def test_authors_get_types_from_the_installed_package(environment, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    for module in (*EXAMPLE.glob("*.py"), *write_project("norms", tmp_path).glob("*.py")):
+        shutil.copy(module, project)
+    (project / "wrong.py").write_text(WRONG)
+    lines = checked_by_mypy(environment, project).splitlines()
+    places = [line.split(": ")[0] for line in lines if ": error: " in line]
+    assert places == [f"wrong.py:{number}" for number, line in enumerate(WRONG.splitlines(), 1) if "# wrong" in line]
+
+
 def output(*command, where):
     """Run a program in a folder and return what it prints."""
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=where).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=where, env=CLEAN).stdout
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_the_source_compiles_without_a_warning_on_newer_pythons(version):
+    """Warnings of the compiler, such as those of odd escapes, become errors in later versions."""
+    command = [f"python{version}", "-W", "error", "-c", COMPILE]
+    sources = [str(path) for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    try:
+        done = subprocess.run(command, input="\n".join(sources), capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip(f"there is no Python {version} here")
+    if "not found" in done.stderr:  # a version manager that knows the name but has no such Python chosen
+        pytest.skip(f"there is no Python {version} here")
+    assert (done.returncode, done.stderr, int(done.stdout)) == (0, "", len(sources))

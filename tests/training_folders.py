@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from alice.model.config import ModelConfig
+from alice.plugins.builtin.attention.statistics import STATISTICS
+from alice.plugins.builtin.generalization.measures import LAPSES, POOL_WEIGHTS, Measured, Snapshot
 from alice.training.recipe import Recipe
 
 Pairs = list[tuple[int, float]]
@@ -35,3 +39,26 @@ def write_training(
         lines.append(json.dumps({"step": step, "tokens": step * tokens_per_step, **flops, "seconds": 1.0, **values}))
     (folder / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder
+
+
+def made_up_measures(step: int, share: float) -> Measured:
+    """Return measures of a checkpoint of one layer and two heads that has a share of the characters right."""
+    mixtures = np.linspace(0.1, 2.0, len(LAPSES) * len(POOL_WEIGHTS)).reshape(len(LAPSES), len(POOL_WEIGHTS))
+    snapshot = Snapshot(
+        accuracy_pool=0.9,
+        accuracy_new=share,
+        exits_pool=[0.1, 0.9],
+        exits_new=[0.1, share],
+        kl_pool_pool=0.5,
+        kl_pool_new=1.5,
+        kl_general_pool=0.25,
+        kl_general_new=0.5,
+        mixtures=mixtures.tolist(),
+        symmetry=[0.0, 0.5],
+        same_answers=[0.1, share],
+        label_depth=1.5,
+        attention=[[0.5] * len(STATISTICS)] * 2,
+        uniform_attention=[0.1] * len(STATISTICS),
+        weight_norm=12.5,
+    )
+    return Measured(step, 100, 0.01, snapshot)

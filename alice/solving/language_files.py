@@ -24,8 +24,8 @@ from alice.solving.words import WordNgrams
 from alice.text import QUOTES, Corpus, open_corpus, split_of
 from alice.text.corpus import source_name
 
-VERSION = 2
-"""Raise it when the same corpus would give another model."""
+VERSION = 3
+"""Raise it when the same corpus would give another model, or another file."""
 FOLDER, ENDING = "languages", ".npz"
 KEPT = 3
 """Files that stay; those used least recently are removed."""
@@ -88,7 +88,7 @@ def write(languages: Languages, file: Path) -> None:
         arrays |= {f"{number}.rows.{length}": rows for length, rows in enumerate(chars.rows)}
         arrays[f"{number}.table"] = chars.table
         arrays |= {f"{number}.words.{name}": array for name, array in language.words.arrays().items()}
-    summary = json.dumps({"version": VERSION, "languages": about, "checksum": _checksum(arrays)})
+    summary = json.dumps({"version": VERSION, "languages": about, "checksum": _checksum(arrays, about)})
     with atomic_write(file, "wb") as opened:
         np.savez(opened, allow_pickle=False, **{_ABOUT: np.frombuffer(summary.encode(), dtype=np.uint8)}, **arrays)
 
@@ -98,7 +98,7 @@ def read(file: Path) -> Languages:
     with regular_file(file).open("rb") as source, np.load(source, allow_pickle=False) as opened:
         arrays = dict(opened.items())
     about = json.loads(arrays.pop(_ABOUT).tobytes())
-    if about["version"] != VERSION or about["checksum"] != _checksum(arrays):
+    if about["version"] != VERSION or about["checksum"] != _checksum(arrays, about["languages"]):
         raise ValueError(f"{file} is damaged or of another version")
     return Languages(tuple(_read_one(arrays, number, one) for number, one in enumerate(about["languages"])))
 
@@ -114,8 +114,8 @@ def _read_one(arrays: dict[str, NDArray[Any]], number: int, about: dict[str, Any
     return Language(chars=chars, words=words, **{name: about[name] for name in _PLAIN})
 
 
-def _checksum(arrays: dict[str, NDArray[Any]]) -> int:
-    total = 0
+def _checksum(arrays: dict[str, NDArray[Any]], about: list[dict[str, Any]]) -> int:
+    total = crc32(json.dumps(about, sort_keys=True).encode())
     for name in sorted(arrays):
         total = crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, crc32(name.encode(), total))
     return total

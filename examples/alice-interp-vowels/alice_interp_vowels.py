@@ -95,6 +95,6 @@ def report(model: str, wrong: np.ndarray, letters: np.ndarray) -> Result:
 
 
 @hookimpl
-def register_analyses():
+def register_analyses() -> list[type[Vowels]]:
     """Add the analysis."""
     return [Vowels]

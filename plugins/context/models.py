@@ -21,6 +21,7 @@ from torch.utils._device import DeviceContext
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from alice import planted as planted_models
+from alice.checkpoint.folder import shown
 from alice.errors import AliceError
 from alice.model import AffineLens, Alice, Lens, PlainExit, choose_device, heads, hooks, hypernet, layers
 from alice.model import model as model_module
@@ -227,7 +228,8 @@ def open_lens(named: NamedModel, path: str | Path | None) -> Lens:
     tensors, provenance = read_tensors(file)
     made_for = _made_for(provenance)
     if made_for and named.fingerprint not in made_for:
-        raise AliceError(f"the lens in {file} was made for {', '.join(made_for.values())}, not for {named.name}")
+        names = ", ".join(shown(name) for name in list(made_for.values())[:3])
+        raise AliceError(f"the lens in {file} was made for {names}, not for {named.name}")
     try:
         return AffineLens(named.model, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()})
     except AliceError as error:

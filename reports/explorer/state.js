@@ -45,6 +45,11 @@ var ExplorerState = (() => {
     return Array.isArray(part) && Number.isFinite(part.at(-1)) && Math.abs(part.at(-1)) <= 100 && isPart(part.slice(0, -1), config);
   }
 
+  // Half a surrogate pair, which a JSON escape can give, cannot be in a link.
+  function isText(value) {
+    return typeof value === "string" && value.length <= LONGEST_TEXT && !/\p{Surrogate}/u.test(value);
+  }
+
   function isCapital(letter) {
     return typeof letter === "string" && /^[A-Z]$/.test(letter);
   }
@@ -54,9 +59,9 @@ var ExplorerState = (() => {
   }
 
   const CHECKS = {
-    text: (value) => typeof value === "string" && value.length <= LONGEST_TEXT,
-    plain: (value) => typeof value === "string" && value.length <= LONGEST_TEXT,
-    second: (value) => typeof value === "string" && value.length <= LONGEST_TEXT,
+    text: isText,
+    plain: isText,
+    second: isText,
     key: isKey,
     layer: (value, config) => whole(value, config.n_layers + 1),
     head: (value, config) => Array.isArray(value) && isPart(["head", ...value], config),

@@ -16,6 +16,8 @@ LONGEST_TEXT, MOST, LARGEST_FACTOR = 20_000, 2_000, 100
 """Limits of texts, lists and factors, the same as in state.js."""
 _UNESCAPED = "-_.!~*'()"
 """What `encodeURIComponent` leaves as it is, besides letters and digits."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half a surrogate pair, which a JSON escape can give and a link cannot have."""
 Config = Mapping[str, Any]
 """The configuration of a model, as in the header of the page."""
 
@@ -100,7 +102,7 @@ def _distinct(parts: Iterable[Any]) -> bool:
 
 
 def _text(value: Any, sizes: Config) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT and _LONE_SURROGATE.search(value) is None
 
 
 def _pin(value: Any) -> bool:

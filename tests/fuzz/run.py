@@ -31,6 +31,10 @@ TARGETS = (
     "path_arguments",
     "lens_files",
     "report_pages",
+    "feature_files",
+    "explorer_states",
+    "run_sets",
+    "language_files",
 )
 LONGEST = 400
 """Bytes of an input."""

@@ -9,7 +9,7 @@ from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
 
-NAMES = ("train", "run", "store", "export", "prepare", "pack")
+NAMES = ("train", "run", "store", "export", "prepare", "pack", "explore")
 FAST = [
     *("--preset", "mini", "--threads", "1", "--precision", "fp32", "--compile", "no", "--device", "cpu"),
     *("--eval-texts", "4", "--batch-tokens", "256"),
@@ -44,6 +44,8 @@ class Inputs:
                        "--samples", "4", "--force"],
             "prepare": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt", "--force"],
             "pack": ["data", "prepare", corpus, "--out", f"{out}/prepared.txt.gz", "--force"],
+            "explore": ["explore", "--ckpt", model, "--out", f"{out}/explore.html", "--force"],
+            "solve": ["solve", "--ckpt", model, "--lm-data", corpus, "RJ HRIF YF"],
         }[name]  # fmt: skip
 
 

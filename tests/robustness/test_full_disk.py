@@ -6,9 +6,11 @@ from contextlib import contextmanager
 
 import pytest
 from robustness.commands import NAMES, call
+from robustness.jobs import run_set
 from robustness.killing import LONG, temporary_files
 
 from alice.checkpoint.folder import TRAINING
+from alice.errors import AliceError
 from alice.model import Alice
 from alice.plugins.context import store
 from alice.training.state import TrainingState
@@ -79,12 +81,26 @@ def test_a_limit_on_the_size_of_files_is_reported_like_a_full_disk(inputs, tmp_p
     assert temporary_files(tmp_path) == []
 
 
+def test_a_full_disk_under_the_cache_does_not_stop_a_search(inputs, disk):
+    with filled(disk, 0):
+        assert call(inputs.command("solve", disk)) == ""
+    assert [path for path in disk.rglob("*") if path.is_file()] == []
+
+
+def test_a_run_set_that_does_not_fit_leaves_the_one_before(place):
+    run_set(place)
+    before = contents(place)
+    with largest_file(100), pytest.raises(AliceError, match="no room left to write"):
+        run_set(place)
+    assert contents(place) == before
+
+
 def test_existing_files_stay_intact(inputs, disk):
     for name in NAMES:
         assert call(inputs.command(name, disk)) == ""
     before = contents(disk)
     with filled(disk, 0):
-        for name in ("resume", "run", "export", "prepare", "pack"):
+        for name in ("resume", "run", "export", "prepare", "pack", "explore"):
             assert call(inputs.command(name, disk)), name
     after = contents(disk)
     assert {path.relative_to(disk) for path in before if before[path] != after.get(path)} == set()

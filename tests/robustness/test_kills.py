@@ -2,11 +2,25 @@
 
 import numpy as np
 import pytest
-from robustness.jobs import CACHE, REPORTS, STEPS, TRAINING, analyse, gallery, train
+from robustness.jobs import (
+    CACHE,
+    EXPLORER,
+    REPORTS,
+    RUN_SET,
+    STEPS,
+    TRAINING,
+    analyse,
+    explorer,
+    gallery,
+    languages,
+    run_set,
+    train,
+)
 from robustness.killing import KILLS, LONG, finish, kill_at, kill_within, temporary_files
 from trainings import carry_out, losses, same_weights, small_training
 
 from alice.checkpoint.folder import CONFIG, METRICS
+from alice.files import remove
 from alice.model import Alice
 from alice.reports import read_report
 from alice.reports.gallery import is_gallery, read_entries
@@ -102,4 +116,31 @@ def test_a_kill_before_any_write_is_repaired_by_the_next_start(place, job):
         step_of(place)
         known = now
     finish(job, place)
+    assert temporary_files(place) == []
+
+
+def complete_files(place, *, of):
+    """Return the contents of all files except drafts, by path below a folder."""
+    files = (path for path in (place / of).rglob("*") if path.is_file() and path not in temporary_files(place))
+    return {path.relative_to(place): path.read_bytes() for path in files} | _file(place, of)
+
+
+def _file(place, name):
+    return {name: (place / name).read_bytes()} if (place / name).is_file() else {}
+
+
+@pytest.mark.parametrize(("job", "written"), [(explorer, EXPLORER), (languages, CACHE), (run_set, RUN_SET)])
+def test_a_file_that_a_kill_interrupts_is_missing_or_complete(place, job, written):
+    finish(job, place)
+    whole = complete_files(place, of=written)
+    for write in range(1, 100):
+        if write % 2:  # half of the kills replace what is there
+            remove(place / written)
+        killed = kill_at(write, place, job)
+        assert killed or write > 1, "it wrote nothing"
+        assert complete_files(place, of=written).items() <= whole.items()
+        if not killed and write % 2:
+            break
+    finish(job, place)
+    assert complete_files(place, of=written) == whole
     assert temporary_files(place) == []

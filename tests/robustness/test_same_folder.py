@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from robustness.jobs import REPORTS, TRAINING, analyse, train
+from robustness.jobs import REPORTS, TRAINING, analyse, explorer, languages, run_set, train
 from robustness.killing import finish, start, temporary_files
 from trainings import carry_out, small_training
 
@@ -75,3 +75,16 @@ def test_analyses_that_run_at_the_same_time_all_store_their_reports_in_one_galle
     assert all(read_report(place / REPORTS / one.name).metric("batches").value > 1 for one in listed)
     assert (place / REPORTS / "entries.js").read_text().count("addReport(") == 4
     assert temporary_files(place) == []
+
+
+@pytest.mark.parametrize("job", [explorer, languages, run_set])
+def test_processes_that_write_the_same_file_leave_one_complete_file(place, job):
+    finish(job, place)
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    for path in (place / "cache").rglob("*.npz"):
+        path.unlink()
+    processes = [start(job, place) for _ in range(3)]
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before

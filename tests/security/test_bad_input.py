@@ -12,17 +12,27 @@ import torch
 from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 from tiny import tiny
+from training_folders import made_up_measures
 
+import alice
 from alice.checkpoint import folder as checkpoint
 from alice.checkpoint.export import export
 from alice.cli import main
 from alice.errors import AliceError
 from alice.model import Alice
 from alice.model.config import ModelConfig
+from alice.plugins.builtin.generalization.measures import MEASURES, read_measures, write_measures
+from alice.plugins.context.models import NamedModel, open_lens
 from alice.plugins.manager import build
 from alice.reports import Report, Result, archive
+from alice.reports.encoding import read_tensors
+from alice.reports.explorer import state as explorer
 from alice.reports.gallery import read_entries
+from alice.solving import language_files
 from alice.solving.evaluate import Scores
+from alice.solving.language import Language, Languages
+from alice.solving.language_model import CharNgrams
+from alice.solving.words import WordNgrams
 from alice.text.corpus import open_corpus
 from alice.training.folder import Totals
 from alice.training.recipe import Recipe
@@ -214,3 +224,75 @@ def test_control_characters_in_a_path_are_escaped(name):
     result = CliRunner().invoke(main, ["report", name])
     assert result.exit_code == 1
     assert f"error: {name.encode('unicode_escape').decode()}/result.json does not exist" in result.stderr
+
+
+def test_a_lens_of_a_model_whose_name_has_several_lines(tmp_path):
+    about = {"provenance": json.dumps({"checkpoints": [{"name": "a\nb" * 100, "sha256": "0"}]})}
+    save_file({"hook_embed.A": torch.eye(4)}, tmp_path / "lens.safetensors", about)
+    refused("was made for a", open_lens, NamedModel("tiny", tiny("base")), tmp_path / "lens.safetensors")
+
+
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_an_artefact_whose_provenance_is_nested_too_deeply(tmp_path, depth):
+    save_file({"a": torch.ones(1)}, tmp_path / "a.safetensors", {"provenance": "[" * depth + "]" * depth})
+    refused("is not an artefact", read_tensors, tmp_path / "a.safetensors")
+
+
+FEATURES = {"mean": (1, 2), "encoder": (1, 3, 2), "encoder_bias": (1, 3), "decoder": (1, 3, 2), "threshold": (1,)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"mean": torch.full((1, 2), math.nan)}, "mean of these features has values that are not finite"),
+        ({"decoder": torch.ones(1, 3, 2, dtype=torch.int32)}, "decoder of these features has values that are not"),
+        ({"threshold": torch.ones(1, dtype=torch.float16)}, "different number types"),
+        ({name: torch.ones(0, *shape[1:]) for name, shape in FEATURES.items()}, "these features are empty"),
+        ({"a\nb" * 100: torch.ones(1)}, "these tensors are not features"),
+    ],
+    ids=["NaN", "whole numbers", "two types", "no layers", "long name"],
+)
+def test_features_that_cannot_be_used(tmp_path, changed, words):
+    save_file({name: torch.ones(shape) for name, shape in FEATURES.items()} | changed, tmp_path / "f.safetensors")
+    refused(words, alice.load_features, tmp_path / "f.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("weight_norm", 10**400),
+        ("weight_norm", None),
+        ("accuracy_new", 1.5),
+        ("accuracy_new", [0.5]),
+        ("exits_new", 0.5),
+        ("attention", []),
+        ("symmetry", [0.5]),
+    ],
+)
+def test_measures_of_another_shape_or_range(tmp_path, name, value):
+    write_measures(tmp_path, [made_up_measures(1, 0.5)])
+    row = json.loads((tmp_path / MEASURES).read_text()) | {name: value}
+    (tmp_path / MEASURES).write_text(json.dumps(row))
+    refused("cannot be read", read_measures, tmp_path)
+
+
+def test_measures_nested_too_deeply(tmp_path):
+    (tmp_path / MEASURES).write_text('{"version":1,"step":1,"texts":1,"general_error":' + "[" * 900 + "]" * 900 + "}")
+    refused("cannot be read", read_measures, tmp_path)
+
+
+def test_a_state_of_the_explorer_with_half_a_surrogate_pair():
+    refused("the field 'text'", explorer.check, explorer.parse('{"text": "\\ud800"}'))
+
+
+def test_a_language_model_in_the_cache_whose_description_was_changed(tmp_path):
+    texts = ["THE CAT RUNS OVER THE BRIDGE", "A DOG SLEEPS UNDER THE STONE"]
+    language = Language("small", CharNgrams.count(texts, 2), WordNgrams.count(texts), -2.5, 2)
+    language_files.write(Languages((language,)), tmp_path / "whole.npz")
+    with np.load(tmp_path / "whole.npz", allow_pickle=False) as opened:
+        arrays = dict(opened.items())
+    changed = arrays["about"].tobytes().replace(b'"texts": 2', b'"texts": 3')
+    assert language_files.read(tmp_path / "whole.npz").known[0].texts == 2
+    np.savez(tmp_path / "changed.npz", **arrays | {"about": np.frombuffer(changed, dtype=np.uint8)})
+    with pytest.raises(ValueError, match="damaged or of another version"):
+        language_files.read(tmp_path / "changed.npz")

@@ -37,15 +37,20 @@ class Autoencoders:
         """Build them from the tensors of an artefact; raise if these are not autoencoders."""
         names = [field.name for field in fields(cls)]
         if set(tensors) != set(names):
-            raise AliceError(f"these tensors are not features: expected {', '.join(names)}, found {', '.join(tensors)}")
-        found = cls(**{name: tensors[name] for name in names})
-        layers, features, width = found.encoder.shape if found.encoder.ndim == 3 else (0, 0, 0)
+            found = ", ".join(repr(name)[1:-1] for name in tensors)
+            raise AliceError(f"these tensors are not features: expected {', '.join(names)}, found {found:.200}")
+        encoder = tensors["encoder"]
+        layers, features, width = encoder.shape if encoder.ndim == 3 else (0, 0, 0)
         shapes = [(layers, width), (layers, features, width), (layers, features)]
         shapes += [(layers, features, width), (layers,)]
         for name, shape in zip(names, shapes, strict=True):
             if tuple(tensors[name].shape) != shape:
                 raise AliceError(f"{name} of these features has shape {tuple(tensors[name].shape)}, not {shape}")
-        return found
+            if not tensors[name].is_floating_point() or not tensors[name].isfinite().all():
+                raise AliceError(f"{name} of these features has values that are not finite numbers")
+        if not encoder.numel() or len({tensor.dtype for tensor in tensors.values()}) > 1:
+            raise AliceError("these features are empty, or their tensors have different number types")
+        return cls(**{name: tensors[name] for name in names})
 
     @property
     def tensors(self) -> dict[str, Tensor]:

@@ -114,7 +114,15 @@ def gather(found: Found) -> tuple[Account | None, tuple[str, ...]]:
     steps = sorted(set.intersection(*({row.step for row in rows} for _, rows in kept))) if kept else []
     if not steps:
         return None, notes
+    if not _alike([row.snapshot for _, rows in kept for row in rows]):
+        return None, ("The measured networks differ in layers or heads, so there is no account of them.",)
     return _account(runs, pools, seeds, steps), notes if left else ()
+
+
+def _alike(snapshots: Sequence[Snapshot]) -> bool:
+    """Return whether networks have equally many layers and heads, so that their measures fit into one array."""
+    shapes = {(len(one.exits_pool), *np.shape(one.attention)) for one in snapshots}
+    return len(shapes) == 1 and shapes.pop()[-1] == len(STATISTICS)
 
 
 def _account(
@@ -184,7 +192,8 @@ def predicted_threshold(account: Account) -> float:
     below = np.logical_and.accumulate(carried < CARRIED)
     if below.sum() < 3:
         return math.nan
-    odds = np.log(carried[below] / (1 - carried[below]))
+    some = np.maximum(carried[below], 1e-6)  # the log-odds of nothing are infinite
+    odds = np.log(some / (1 - some))
     slope, height = np.polyfit(np.log(account.sizes[below]), odds, 1)
     return float(np.exp(min(-height / slope, 700.0))) if slope > 0 else math.inf
 
@@ -218,7 +227,7 @@ def explained(account: Account, *, ignorance: bool) -> float:
     weights = _from_neighbours(best_mixture(allowed))
     left = _interpolated(cells, weights)
     whole = cells[..., -1, 0]  # a lapse of 1 is a uniform answer
-    return float(1 - left.sum() / whole.sum())
+    return float(1 - left.sum() / whole.sum()) if whole.sum() > 0 else math.nan
 
 
 def _from_neighbours(weights: Floats) -> Floats:

@@ -45,13 +45,13 @@ def export_run_set(folders: Iterable[Path], out: Path) -> int:
         target = out / folder.resolve().name
         if target.resolve() == folder.resolve():
             raise AliceError(f"{target} is the training itself; export to another folder")
-        training = Training.open(folder, {})
+        summary = Training.open(folder, {}).summary()  # before anything is written: it may fail
         make_folder(target)
         for name in (METRICS, MEASURES):
             if (folder / name).exists():
                 with atomic_write(target / name, "wb") as file:
                     file.write((folder / name).read_bytes())
-        write_json(target / TRAINING, training.summary())  # last: a folder that has it is complete
+        write_json(target / TRAINING, summary)  # last: a folder that has it is complete
         written += sum(path.stat().st_size for path in target.iterdir())
     return written
 

@@ -1,7 +1,6 @@
 """Measures of the checkpoints along a training, as `measures.jsonl` in its folder keeps them."""
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from alice.errors import AliceError
-from alice.files import atomic_write, parse_json, regular_file
+from alice.files import LARGEST_JSON, atomic_write, parse_json, read_text
 
 MEASURES = "measures.jsonl"
 VERSION = 1
@@ -21,6 +20,10 @@ LAPSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)
 """Shares of ignorance, a uniform answer, at which mixtures of the references are compared with the network."""
 POOL_WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 """Weights of the pool reference within the rest of a mixture; the general reference has the remaining weight."""
+LARGEST = 1e12
+"""No measure is larger."""
+_SHARES = ("accuracy_pool", "accuracy_new", "exits_pool", "exits_new", "same_answers")
+"""Measures from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,19 @@ class Snapshot:
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "Snapshot":
-        """Build from a line of JSON; raise ValueError if something is missing or not a number."""
-        values = {field.name: _numbers(row[field.name]) for field in fields(cls)}
-        found = cls(**values)
-        if np.shape(found.mixtures) != (len(LAPSES), len(POOL_WEIGHTS)):
-            raise ValueError(f"mixtures have the shape {np.shape(found.mixtures)}")
-        return found
+        """Build from a line of JSON; raise ValueError, KeyError or TypeError if it is not one that was written."""
+        values = {field.name: _numbers(row[field.name]) for field in fields(cls) if row[field.name] is not None}
+        layers, heads, statistics = (len(values[name]) for name in ("exits_pool", "attention", "uniform_attention"))
+        shapes: dict[str, tuple[int, ...]] = {"mixtures": (len(LAPSES), len(POOL_WEIGHTS))}
+        shapes |= dict.fromkeys(("exits_pool", "exits_new", "symmetry", "same_answers"), (layers,))
+        shapes |= {"attention": (heads, statistics), "uniform_attention": (statistics,)}
+        for name, value in values.items():
+            array = np.array(value)
+            if array.shape != shapes.get(name, ()) or not array.size:
+                raise ValueError(f"{name} has the shape {array.shape}")
+            if name in _SHARES and (array.min() < 0 or array.max() > 1):
+                raise ValueError(f"{name} is not a share")
+        return cls(**{"label_depth": None} | values)
 
     def to_row(self) -> dict[str, Any]:
         """Return the measures with four significant digits, for a line of JSON."""
@@ -101,7 +111,7 @@ def read_measures(folder: Path) -> list[Measured]:
     if not path.exists():
         return []
     try:
-        rows = [parse_json(line.decode()) for line in regular_file(path).read_bytes().splitlines()]
+        rows = [parse_json(line) for line in read_text(path, most=LARGEST_JSON).splitlines()]
         found = [_measured(row) for row in rows if row["version"] == VERSION]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AliceError(f"{path} cannot be read ({error!r:.100}); remove it and measure again") from error
@@ -119,19 +129,17 @@ def write_measures(folder: Path, measured: Sequence[Measured]) -> None:
 
 def _measured(row: dict[str, Any]) -> Measured:
     step, texts = row["step"], row["texts"]
-    if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in (step, texts)):
+    if not all(type(count) is int and 0 <= count <= LARGEST for count in (step, texts)):
         raise ValueError(f"step {step!r:.40} or texts {texts!r:.40} is not a count")
-    return Measured(step, texts, _numbers(row["general_error"]), Snapshot.from_row(row))
+    return Measured(step, texts, _numbers(row["general_error"], 0), Snapshot.from_row(row))
 
 
-def _numbers(value: Any) -> Any:
-    """Return a number or a list of numbers as floats, None as it is; raise ValueError for anything else."""
-    if isinstance(value, list):
-        return [_numbers(one) for one in value]
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r:.40} is not a number")
+def _numbers(value: Any, depth: int = 2) -> Any:
+    """Return a number, or lists of numbers up to a depth, as floats; raise ValueError for anything else."""
+    if isinstance(value, list) and depth:
+        return [_numbers(one, depth - 1) for one in value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{value!r:.40} is not a number that is measured")
     return float(value)
 
 
