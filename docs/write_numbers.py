@@ -25,9 +25,9 @@ def table() -> str:
 def _row(name: str) -> list[str]:
     """Return the numbers of a model as its card prints them."""
     card = (bundled()[name] / CARD).read_text(encoding="utf-8")
-    about = [_first(pattern, card) for pattern in (r"([\d,]+) parameters", r"([\d.]+) core hours", r"over ([\d,]+) test")]
+    about = (r"([\d,]+) parameters", r"([\d.]+) core hours", r"over ([\d,]+) test texts")
     means = dict(re.findall(r"^\| (\S+) \| [\d,]+ \| ([\d.]+) ± ", card, re.MULTILINE))
-    return [f"`{name}`", *about, *(means.get(length, "") for length in LENGTHS)]
+    return [f"`{name}`", *(_first(pattern, card) for pattern in about), *(means.get(length, "") for length in LENGTHS)]
 
 
 def _first(pattern: str, card: str) -> str:
