@@ -66,7 +66,7 @@ PICTURES = {
             _of_analysis("lens", "--ckpt base --samples 100"),
             _of_analysis("key-recovery", f"{ENGLISH} --samples 200"),
             _of_analysis("probe", "--ckpt base --samples 200"),
-            _of_analysis("features", "--ckpt base --samples 100 --training 1000", "coverage"),
+            _of_analysis("features", "--ckpt base --samples 50 --training 500 --seeds 1", "coverage"),
             _of_analysis("ngram", "--ckpt base --samples 200"),
             _of_analysis("attention", "--ckpt base --samples 200"),
             _of_analysis("ablation", "--ckpt base --samples 32"),
@@ -77,7 +77,7 @@ PICTURES = {
             _of_analysis("errors-by-length", f"{ENGLISH} --samples 200"),
             _of_analysis("relabelling", f"{ENGLISH} --samples 200"),
             _of_analysis("speed", ENGLISH),
-            _of_analysis("disagreement", "--ckpt bijective --samples 50"),
+            _of_analysis("disagreement", "--ckpt bijective --samples 12"),
             _of_analysis("generalization", "--trainings plugins/reproduce/run_set/pools", "training"),
             _of_analysis("scaling", "--trainings plugins/reproduce/run_set/sizes"),
         ]
@@ -87,7 +87,7 @@ PICTURES = {
         "analyses/borg.md",
         "run borg --ckpt multilingual --symbols letters --file examples/gallic-war.txt --plain examples/gallic-war.txt",
     ),
-    "grade": Picture("grade.md", "grade ablation --trials 1"),
+    "grade": Picture("grade.md", "grade ablation --planted frequency --trials 1"),
 }
 """Every picture by its name, which is that of its file in docs/images."""
 
