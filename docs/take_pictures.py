@@ -77,7 +77,7 @@ PICTURES = {
             _of_analysis("errors-by-length", f"{ENGLISH} --samples 200"),
             _of_analysis("relabelling", f"{ENGLISH} --samples 200"),
             _of_analysis("speed", ENGLISH),
-            _of_analysis("disagreement", "--ckpt bijective --samples 60"),
+            _of_analysis("disagreement", "--ckpt bijective --samples 60", "cases"),
             _of_analysis("generalization", "--trainings plugins/reproduce/run_set/pools", "training"),
             _of_analysis("scaling", "--trainings plugins/reproduce/run_set/sizes"),
         ]
