@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format docs clean browser oldest
+.PHONY: demo test lint format docs figures clean browser oldest
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -43,6 +43,14 @@ oldest: $(INSTALLED)
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html in a browser"
+
+# Every picture and number that the documentation shows, made again: the models' table, the output in the tutorial and in
+# the notebooks, the pictures.
+figures: $(INSTALLED) browser
+	$(BIN)/python docs/write_numbers.py
+	$(BIN)/python docs/run_tutorial.py
+	$(BIN)/python examples/run_notebooks.py
+	$(BIN)/python docs/take_pictures.py
 
 clean:
 	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

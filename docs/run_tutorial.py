@@ -57,7 +57,7 @@ def _run_commands(source: str) -> str:
         result = CliRunner().invoke(main, arguments, prog_name=program, catch_exceptions=False)
         if result.exit_code:
             raise RuntimeError(f"{shlex.join(arguments)} failed: {result.output}")
-        printed += result.stdout
+        printed += result.stdout.replace(f"{Path.cwd()}{os.sep}", "")
     return printed
 
 

@@ -1,89 +1,129 @@
-"""Takes docs/images/NAME.png from real reports: `python docs/take_pictures.py [NAME ...] [--trainings FOLDER]`.
+"""Takes the pictures of the documentation: `python docs/take_pictures.py [NAME ...]`, all of them without a name.
 
-Each analysis runs on the bundled models over few texts, and headless Chromium (with its driver, as for `make test`)
-takes the first figure of its report. Analyses of trainings need the folder of a sweep, so they must be named, and so
-does `explorer`, the page that runs a model.
-`--report` takes the picture from an existing report.
+Each picture is a figure of the report of a real `alice-interp` command, which the page that shows it names. Headless
+Chromium takes it, with its driver, as for `make test`. A picture whose trainings are not there is left out.
 """
 
 import base64
+import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import fields
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-IMAGES = Path(__file__).with_name("images")
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 900, 1200
 """Size of the window; a figure fills its width."""
-LARGEST = 120_000
+SCALE = 1.5
+"""Pixels of a picture for each pixel of the page."""
+EXPLORER_SIZE, EXPLORER_SCALE = (1200, 980), 1.1
+LARGEST = 250_000
 """Largest size of a picture in bytes."""
 SECONDS_TO_DRAW = 60
-EXPLORER = "explorer"
-EXPLORED = {
-    "plain": "THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.",
-    "key": "QWERTYUIOPASDFGHJKLZXCVBNM",
-    "off": [["head", 4, 1], ["head", 5, 2], ["mlp", 6]],
-}
+
+ENGLISH = "--ckpt base --ckpt bijective --ckpt dynamic"
+STATE = (
+    '{"plain": "THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.", '
+    '"key": "QWERTYUIOPASDFGHJKLZXCVBNM", "off": [["head", 4, 1], ["head", 5, 2], ["mlp", 6]]}'
+)
 """What the explorer shows in its picture."""
-EXPLORER_SIZE, EXPLORER_SCALE = (1200, 980), 0.7
-"""Size of the window, and the scale that makes a small picture of it."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Where a picture comes from."""
+
+    page: str
+    """The page of docs/ that shows it and names its command."""
+    command: str
+    """The command after `alice-interp`, run in the project's folder."""
+    figure: str = ""
+    """Name of the figure, or of the text with heat; the first figure of the report if empty."""
+
+    @property
+    def absent(self) -> str:
+        """The folder of trainings that the command needs, if it is not there."""
+        folders = re.findall(r"--trainings (\S+)", self.command)
+        return next((folder for folder in folders if not (ROOT / folder).is_dir()), "")
+
+
+def _of_analysis(name: str, options: str, figure: str = "") -> tuple[str, Picture]:
+    return name, Picture(f"analyses/{name}.md", f"run {name} {options}", figure)
+
+
+PICTURES = {
+    "explorer": Picture("explorer.md", f"explore --ckpt base --state '{STATE}'"),
+    **dict(
+        [
+            _of_analysis("early-exit", f"{ENGLISH} --samples 200"),
+            _of_analysis("lens", "--ckpt base --samples 100"),
+            _of_analysis("key-recovery", f"{ENGLISH} --samples 200"),
+            _of_analysis("probe", "--ckpt base --samples 200"),
+            _of_analysis("features", "--ckpt base --samples 50 --training 500 --seeds 1", "coverage"),
+            _of_analysis("ngram", "--ckpt base --samples 200"),
+            _of_analysis("attention", "--ckpt base --samples 200"),
+            _of_analysis("ablation", "--ckpt base --samples 32"),
+            _of_analysis("patching", "--ckpt base --samples 64"),
+            _of_analysis("circuit", "--ckpt base --samples 32"),
+            _of_analysis("evidence", "--ckpt base", "evidence-example-0"),
+            _of_analysis("letter-frequency", f"{ENGLISH} --samples 200"),
+            _of_analysis("errors-by-length", f"{ENGLISH} --samples 200"),
+            _of_analysis("relabelling", f"{ENGLISH} --samples 200"),
+            _of_analysis("speed", ENGLISH),
+            _of_analysis("disagreement", "--ckpt bijective --samples 60", "cases"),
+            _of_analysis("generalization", "--trainings plugins/reproduce/run_set/pools", "training"),
+            _of_analysis("scaling", "--trainings plugins/reproduce/run_set/sizes"),
+        ]
+    ),
+    "encodings": Picture("analyses/scaling.md", "run scaling --trainings examples/encodings"),
+    "borg": Picture(
+        "analyses/borg.md",
+        "run borg --ckpt multilingual --symbols letters --file examples/gallic-war.txt --plain examples/gallic-war.txt",
+    ),
+    "grade": Picture("grade.md", "grade ablation --planted frequency --trials 1"),
+}
+"""Every picture by its name, which is that of its file in docs/images."""
 
 
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1)
-@click.option("--samples", default=200, show_default=True, help="Texts to read, for analyses with that option.")
-@click.option("--trainings", type=click.Path(path_type=Path), help="Trainings, for analyses that read them.")
-@click.option("--report", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Report to take it from.")
-@click.option("--figure", help="Name of the figure or text with heat to take instead of the first figure.")
-def take(names: tuple[str, ...], samples: int, trainings: Path | None, report: Path | None, figure: str | None) -> None:
-    """Run the analyses and take their pictures."""
-    from alice.errors import nearest
-    from alice.plugins.analysis import is_for_all
-    from alice.plugins.manager import build
-
-    analyses = build(third_party=False).analyses
-    chosen = names or tuple(name for name, cls in analyses.items() if is_for_all(cls))
-    if report is not None and len(names) != 1:
-        raise click.UsageError("--report needs the name of its analysis; give exactly one")
-    for name in chosen:
-        if name not in analyses and name != EXPLORER:
-            raise click.UsageError(f"there is no analysis {name!r}{nearest(name, analyses)}")
+def take(names: tuple[str, ...]) -> None:
+    """Run the commands and take their pictures."""
+    for name in names:
+        if name not in PICTURES:
+            raise click.UsageError(f"there is no picture {name!r}; the pictures are {', '.join(PICTURES)}")
     with tempfile.TemporaryDirectory() as folder, _browser(Path(folder) / "profile") as browser:
-        for name in chosen:
-            picture = IMAGES / f"{name}.png"
-            if name == EXPLORER:
-                _shoot_explorer(browser, Path(folder) / "explore.html", picture)
-            else:
-                page = report or _run(analyses[name], samples, trainings, Path(folder) / "runs")
-                _shoot(browser, page, figure, picture)
-            click.echo(f"{picture}: {picture.stat().st_size / 1000:.0f} kB")
+        for name in names or PICTURES:
+            picture, file = PICTURES[name], IMAGES / f"{name}.png"
+            if picture.absent:
+                click.echo(f"{file.name}: left out, there is no {picture.absent}")
+                continue
+            page = _run(picture.command, Path(folder))
+            shoot = _shoot_explorer if name == "explorer" else _shoot
+            file.write_bytes(_checked(file, shoot(browser, page, picture.figure)))
+            click.echo(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 
 
-def _run(cls: Any, samples: int, trainings: Path | None, out: Path) -> Path:
-    """Run an analysis, on the bundled models that read the same texts if it compares several; return its report."""
-    from alice.plugins.analysis import check_needs, checkpoints_of
-    from alice.plugins.context import RunContext
-    from alice.plugins.runner import run_analysis
+def _run(command: str, folder: Path) -> Path:
+    """Run a command of `alice-interp` in the project's folder; return the page it wrote."""
+    from click.testing import CliRunner
 
-    wanted = {"samples": samples} | ({"trainings": (trainings,)} if trainings else {})
-    analysis = cls(**{field.name: wanted[field.name] for field in fields(cls) if field.name in wanted})
-    check_needs(analysis)
-    models = {"none": [], "one": ["base"], "several": comparable()}[checkpoints_of(cls)]
-    ctx = RunContext.open(*models) if models else RunContext()
-    return run_analysis(analysis, ctx, out=out).folder / "report.html"
+    from alice.cli import main
 
-
-def comparable() -> list[str]:
-    """Return the bundled models that have the alphabet of `base`."""
-    from alice.checkpoint import bundled, read_config
-
-    symbols = {name: read_config(folder).symbols for name, folder in bundled().items()}
-    return [name for name in symbols if symbols[name] == symbols["base"]]
+    arguments = shlex.split(command)
+    out = folder / ("explore.html" if arguments[0] == "explore" else "runs")
+    with chdir(ROOT):
+        result = CliRunner().invoke(main, [*arguments, "--out", str(out)], catch_exceptions=False)
+    if result.exit_code:
+        raise click.ClickException(f"alice-interp {command} failed: {result.output}")
+    return Path(result.stdout.splitlines()[-1])
 
 
 @contextmanager
@@ -101,52 +141,50 @@ def _browser(profile: Path) -> Iterator[Any]:
         "hide-scrollbars",
     ):
         options.add_argument(f"--{argument}")
-    options.add_argument(f"--window-size={WIDTH},{HEIGHT}")
     options.add_argument(f"--user-data-dir={profile}")
     with webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))) as running:
         yield running
 
 
-def _shoot(browser: Any, report: Path, figure: str | None, picture: Path) -> None:
-    """Take one figure with its caption, in the light theme."""
+def _open(browser: Any, page: Path, size: tuple[int, int], ready: str) -> None:
+    """Show a page in a window of a size and wait until a script says that it is ready."""
     from selenium.webdriver.support.ui import WebDriverWait
 
-    browser.get(report.absolute().as_uri())
-    drawn = "return document.readyState === 'complete' && !document.querySelector('.plot:not([data-drawn])')"
-    WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(drawn))
+    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.absolute().as_uri())
+    WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(f"return {ready}"))
+
+
+def _shoot(browser: Any, report: Path, figure: str) -> bytes:
+    """Take one figure with its caption, in the light theme."""
+    drawn = "document.readyState === 'complete' && !document.querySelector('.plot:not([data-drawn])')"
+    _open(browser, report, (WIDTH, HEIGHT), drawn)
     named = f'[id="figure-{figure}"], [id="text-{figure}"]'
     element = browser.find_element("css selector", named if figure else "figure.figure")
     # Selenium's own picture of an element scrolls to it and may be taken before scrolling ends.
     place = "const r = arguments[0].getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height]"
     clip = dict(zip(("x", "y", "width", "height"), browser.execute_script(place, element), strict=True))
-    _capture(browser, clip, picture)
+    return _capture(browser, clip, SCALE)
 
 
-def _shoot_explorer(browser: Any, page: Path, picture: Path) -> None:
-    """Write the explorer page of `base` and take its top, once it has computed."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    from alice.checkpoint.packed import pack
-    from alice.reports.explorer.write import write
-
-    packed = pack("base")
-    write(page, packed.header, packed.weights, EXPLORED)
+def _shoot_explorer(browser: Any, page: Path, _figure: str) -> bytes:
+    """Take the top of the explorer page, once it has computed."""
+    _open(browser, page, EXPLORER_SIZE, "document.body.dataset.ready === 'yes'")
     width, height = EXPLORER_SIZE
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(page.as_uri())
-    ready = "return document.body.dataset.ready === 'yes'"
-    WebDriverWait(browser, SECONDS_TO_DRAW).until(lambda page: page.execute_script(ready))
-    _capture(browser, {"x": 0, "y": 0, "width": width, "height": height}, picture, EXPLORER_SCALE)
+    return _capture(browser, {"x": 0, "y": 0, "width": width, "height": height}, EXPLORER_SCALE)
 
 
-def _capture(browser: Any, clip: dict[str, float], picture: Path, scale: float = 1) -> None:
-    """Write a part of the page as a picture."""
+def _capture(browser: Any, clip: dict[str, float], scale: float) -> bytes:
+    """Return a part of the page as a picture."""
     options = {"clip": clip | {"scale": scale}, "captureBeyondViewport": True}
-    image = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
+    return base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"])
+
+
+def _checked(file: Path, image: bytes) -> bytes:
     if len(image) > LARGEST:
-        raise click.ClickException(f"{picture} would have {len(image):,} bytes, more than {LARGEST:,}")
-    picture.write_bytes(image)
+        raise click.ClickException(f"{file} would have {len(image):,} bytes, more than {LARGEST:,}")
+    return image
 
 
 if __name__ == "__main__":

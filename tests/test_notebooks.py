@@ -71,7 +71,26 @@ def writes_an_analysis(text: str) -> bool:
     return all(abs(float(double) - float(other)) < 6 for layer, double, other in rows if int(layer) >= 3)
 
 
-CHECKS = {"look-inside.ipynb": looks_inside, "write-an-analysis.ipynb": writes_an_analysis}
+def answers_twice(text: str) -> bool:
+    """Check that both ways agree, to the digits that are shown, and that the strongest parts exceed their controls."""
+    differences = re.findall(r"^largest difference.*: ([\d.]+) points$", text, re.MULTILINE)
+    assert len(differences) == 2
+    assert all(float(difference) < 0.005 for difference in differences)
+    by_hand = dict(re.findall(r"^(L\dH\d): ([\d.]+) %$", text, re.MULTILINE))
+    rows = re.findall(r"^(L\d\S* ?\S*) +([\d.]+) % .* control ([\d.]+) %$", text, re.MULTILINE)
+    assert len(by_hand) == 3
+    assert len(rows) == 6
+    toolkit = {part.strip(): loss for part, loss, _ in rows}
+    assert by_hand.items() & toolkit.items()
+    assert not [head for head in by_hand.keys() & toolkit.keys() if by_hand[head] != toolkit[head]]
+    return "MLP" in rows[0][0] and all(float(loss) > float(control) for _, loss, control in rows[:3])
+
+
+CHECKS = {
+    "look-inside.ipynb": looks_inside,
+    "same-question.ipynb": answers_twice,
+    "write-an-analysis.ipynb": writes_an_analysis,
+}
 
 
 def test_every_notebook_has_a_check():

@@ -11,6 +11,7 @@ SHARE_ALIKE = 0.97
 """Words that must agree; another processor may change a letter that is nearly a tie."""
 NEAR = 5
 """Numbers, mostly percentages, may differ by less than this."""
+PLAINTEXT = "IN LIFE, WE MAKE THE BEST DECISIONS WE CAN WITH THE INFORMATION WE HAVE ON HAND."
 STALE = "stale; run: python docs/run_tutorial.py"
 
 
@@ -40,6 +41,11 @@ def outputs(page: str) -> list[str]:
     return " ".join(block["source"] for block in tool.BLOCK.finditer(page) if block["kind"] == "text").split()
 
 
+def graded(page: str) -> str:
+    """Return what the page shows of `alice-interp grade`."""
+    return page[page.index("alice-interp grade") :].split("```text\n")[1].split("```")[0]
+
+
 def alike(shown: str, printed: str) -> bool:
     return shown == printed or (
         all(re.fullmatch(r"\d+%?[;,.]?", word) for word in (shown, printed))
@@ -54,30 +60,43 @@ def test_the_page_shows_what_is_printed(done):
     assert len(different) < (1 - SHARE_ALIKE) * len(shown), f"{STALE}; {different}"
 
 
-def test_an_answer_comes_out_and_the_probe_has_it_no_later_than_the_head(done):
-    variables = done[1]
-    assert variables["by_head"] is not None
-    assert 0 < variables["by_probe"] <= variables["by_head"] < len(variables["answers"])
-
-
-def test_layer_0_knows_nothing(done):
-    variables = done[1]
-    of_e = variables["truth"] == variables["E"]
-    for answers in (variables["answers"], variables["probes"].predict(variables["vectors"])):
-        assert (answers[0][of_e] == variables["E"]).float().mean() < 0.3
-
-
 def test_frequent_letters_settle_before_rare_ones(done):
-    rows = {row["letter"]: row for row in done[1]["found"].tables["settling"].records()}
-    for rare in "KQ":
-        assert rows[rare]["median_layer"] is None or rows["E"]["median_layer"] < rows[rare]["median_layer"]
-        assert rows["E"]["wrong_at_end"] < rows[rare]["wrong_at_end"]
+    settled = dict(re.findall(r"^(\w): \d+ texts, median layer (\w+)", done[0], re.MULTILINE))
+    assert set(settled) == set("ETK")
+    assert settled["K"] == "None" or max(int(settled["E"]), int(settled["T"])) < int(settled["K"])
 
 
-def test_the_first_text_has_f_for_e(done):
-    (ciphertext,) = re.findall(r'^ +"([A-Z ,.]+)"$', PAGE, re.MULTILINE)
-    plaintext = "IN LIFE, WE MAKE THE BEST DECISIONS WE CAN WITH THE INFORMATION WE HAVE ON HAND."
-    assert [a == "F" for a in ciphertext] == [b == "E" for b in plaintext]
+def test_a_probe_reads_nothing_from_the_embedding_and_the_letter_from_the_last_layer(done):
+    verdicts = dict(re.findall(r"^letter +layer (\d): (\w+),", done[0], re.MULTILINE))
+    assert verdicts["0"] == "absent"
+    assert verdicts["8"] == "used"
+
+
+def test_the_strongest_parts_exceed_their_controls_and_the_answer_needs_the_strongest_head(done):
+    rows = re.findall(r"^L\d\S*.*: (\d+)% of the answer .* control (-?\d+)%$", done[0], re.MULTILINE)
+    assert len(rows) == 4
+    assert all(int(loss) > int(control) for loss, control in rows)
+    (answer,) = re.findall(r"^without L\dH\d: (.+)$", done[0], re.MULTILINE)
+    assert answer != PLAINTEXT
+
+
+def test_the_letter_k_is_decided_by_the_word_that_has_it(done):
+    assert re.search(r"^A is K, above all because of MAKE: ", done[0], re.MULTILINE)
+
+
+def test_zero_ablation_does_worst_on_the_planted_model(done):
+    grades = {way: float(score) for score, way in re.findall(r"^([\d.]+) .*: .*?(\w+)$", graded(done[0]), re.MULTILINE)}
+    assert min(grades, key=grades.get) == "zero"
+
+
+def test_the_search_reads_what_the_network_alone_does_not(done):
+    assert "IN LIFE, WE MAKE THE BEST DECISIONS WE CAN\n" in done[0]
+    assert re.search(r"network \w, search \w", done[0])
+
+
+def test_the_first_text_has_f_for_e():
+    (ciphertext,) = re.findall(r"^> ([A-Z ,.]+)$", PAGE, re.MULTILINE)
+    assert [a == "F" for a in ciphertext] == [b == "E" for b in PLAINTEXT]
 
 
 def test_the_analysis_of_the_page_has_its_reports(done):
