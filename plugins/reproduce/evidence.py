@@ -41,9 +41,9 @@ def erased(found: Finding) -> Read | None:
         for layers in (early, late)
     )
     sentence = (
-        f"Erasing how frequent a letter is from {_layers(early)} of {model.name} moves {moved:.1%} of the probability "
-        f"of its answers, and erasing as many random directions {random:.1%}; from {_layers(late)} it moves "
-        f"{moved_late:.1%}, and random directions {random_late:.1%}."
+        f"Erasing how frequent a letter is from {_layers(early)} of {model.name} moves {100 * moved:.1f} % of the "
+        f"probability of its answers, and erasing as many random directions {100 * random:.1f} %; from {_layers(late)} "
+        f"it moves {100 * moved_late:.1f} %, and random directions {100 * random_late:.1f} %."
     )
     shown_targets = [(TARGETS[target], by_target[target]) for target in TARGETS if by_target[target]]
     columns = ("layer", *(f"{title}: {what}" for title, _ in shown_targets for what in ("verdict", "moved", "random")))
@@ -55,7 +55,7 @@ def erased(found: Finding) -> Read | None:
 
 
 def _erasure_cells(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["verdict"], _with_error(100 * row["moved"], None, "%"), _with_error(100 * row["moved_random"], None, "%")
+    return row["verdict"], f"{100 * row['moved']:.1f} %", f"{100 * row['moved_random']:.1f} %"
 
 
 def _layers(layers: Sequence[int]) -> str:
@@ -126,13 +126,13 @@ def phases(found: Finding) -> Read | None:
         return None
     rows = found.rows("claims")
     outcomes = [row["outcome"] for row in rows]
-    counted = ", ".join(f"{outcomes.count(name)} {name}" for name in dict.fromkeys(outcomes))
+    counted = ", ".join(f"{name}: {outcomes.count(name)}" for name in dict.fromkeys(outcomes))
     limit = next((row for row in rows if row["name"] == "threshold"), None)
     where = ""
     if limit is not None and limit["value"] is not None:
         size = _interval(limit["value"], limit["low"], limit["high"], "{:,.0f}")
         where = f" Half of the accuracy carries over to new keys from this many keys on: {size}."
-    sentence = f"Of {len(rows)} claims about training on pools of keys: {counted}.{where}"
+    sentence = f"Verdicts on {len(rows)} claims about training on pools of keys: {counted}.{where}"
     columns = ("claim", "statistic", "value (95 % over seeds)", "holds if", "outcome")
     table = [
         (row["claim"], row["statistic"], _interval(row["value"], row["low"], row["high"]), _wanted(row), row["outcome"])
@@ -176,9 +176,8 @@ def _cell(row: dict[str, Any] | None, name: str) -> str:
     return "" if row is None else _with_error(row[name], row[f"{name}_error"])
 
 
-def _with_error(value: float, error: float | None, unit: str = "") -> str:
-    text = f"{value:.1f}" if error is None else f"{value:.1f} ± {error:.1f}"
-    return f"{text} {unit}" if unit else text
+def _with_error(value: float, error: float | None) -> str:
+    return f"{value:.2f}" if error is None else f"{value:.2f} ± {error:.2f}"
 
 
 def _interval(value: float | None, low: float | None, high: float | None, form: str = "{:.3g}") -> str:
@@ -208,9 +207,9 @@ EVIDENCE = (
     PlannedEvidence("erasure", "What layers use: letter frequencies erased", "probe", ("frequencies", "ngrams"), erased,
         "Control: as many random directions of the stream, others for each text. `used` means that a linear probe "
         f"reads the target and that erasing it moves over {MOVED:.0%} of the probability more than the control; "
-        f"`unused` that only the first was shown; `absent` that the first was not (p ≤ {LEVEL}, Bonferroni over all rows). "
-        "Where a target is absent, erasing still removes chance correlations with the symbol, so what moves there is "
-        "no use of it.",
+        f"`unused` that only the first was shown; `absent` that the first was not (p ≤ {LEVEL}, "
+        "Bonferroni over all rows). Where a target is absent, erasing still removes chance correlations with the "
+        "symbol, so what moves there is no use of it.",
         ("erasure-1@base",), "It needs a base model and linear probes."),
     PlannedEvidence("same-compute", "The solvers of table 2, run: same data, same compute", "baselines",
         ("baselines", "sigmas"), same_compute,

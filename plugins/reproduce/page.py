@@ -189,6 +189,7 @@ class Reproduction:
             "about": dict(self.about),
             "analyses": [dict(one) for one in self.analyses],
             "time": self.time,
+            "figures": {name: figure.caption for name, figure in self.figures.items()},
             "facts": dict(self.facts),
         }
         return {"format": REPRODUCTION, "version": VERSION, **_without_nan(plain)}
