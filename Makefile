@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format docs clean browser
+.PHONY: demo test lint format docs paper clean browser
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -39,6 +39,11 @@ format: $(INSTALLED)
 docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html in a browser"
+
+# The paper's claims, tables and figures, tested again and written into docs/paper.md; finished analyses are reused.
+paper: $(INSTALLED) browser
+	$(BIN)/alice-interp reproduce --out reproduction
+	$(BIN)/python docs/write_paper.py reproduction
 
 clean:
 	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

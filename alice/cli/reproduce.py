@@ -44,7 +44,7 @@ TRAININGS_HELP = "Trainings of: alice-interp sweep {0}; may be repeated."
 @shared.data_option
 @shared.split_option
 @shared.seed_option
-@click.option("--samples", type=AtLeast(2), help="Texts of each analysis.  [default: 200 to 2000]")
+@click.option("--samples", type=AtLeast(2), help="Texts of each analysis.  [default: 32 to 2000]")
 @click.option("--skip", multiple=True, metavar="NAME", help="Analysis to leave out; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Run everything again instead of reusing reports on the same inputs.")
 @shared.device_option

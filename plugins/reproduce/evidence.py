@@ -23,8 +23,8 @@ Read = tuple[str, Columns, Cells]
 """A sentence, the columns of a table, and its rows."""
 TARGETS = {RANK: "frequency rank", "word-length": "word length"}
 PARTS = (f"<{SHORT}", f">={SHORT}")
-GUIDED, BEAM = ("guided", "guided (solver)"), ("beam", "beam (solver)")
-"""Names of the two solvers; the second is used if a model has the first."""
+GUIDED = ("guided", "guided (solver)")
+"""Names of the guided search; the second is used if a model has the first."""
 
 
 def erased(found: Finding) -> Read | None:
@@ -95,18 +95,14 @@ def guided(found: Finding) -> Read | None:
     if "differences-same-texts" not in found.report.tables:
         return None
     differences = [row for row in found.rows("differences-same-texts", length="all") if row["model"] in GUIDED]
-    versus_beam = [
-        row for row in found.rows("differences-same-texts", length="all", other="beam") if row["model"] in GUIDED
-    ]
     rows = found.rows("same-texts")
     means = {row["model"]: row for row in rows if row["length"] == "all"}
     name = next((one for one in GUIDED if one in means), None)
     if name is None or not differences:
         return None
-    first = differences[0]
     said = "; ".join(
-        f"minus {row['other']} {row['difference']:+.2f} points ({row['low']:+.2f} to {row['high']:+.2f})"
-        for row in (first, *(row for row in versus_beam if row is not first))
+        f"minus {row['other']} {_interval(row['difference'], row['low'], row['high'], '{:+.2f}')} points"
+        for row in differences
     )
     sentence = (
         f"On the first {means[name]['texts']} texts the guided search has a SER of "

@@ -278,6 +278,7 @@ _PERMUTATIONS = "In the report of early-exit."
 _SIZES = "The paper's models have 85M parameters, and its texts are others."
 _TRAININGS = f"The paper trained a model of 85M parameters for {paper.GENERALIZATION_STEPS:,} steps on each pool."
 ITEMS = (
+    PaperItem("Abstract", "Early layers use letter frequencies", "probe", claim="frequencies", evidence=("erasure",)),
     PaperItem("Figure 1", "Overview of the architecture", absent="A drawing; there is nothing to compute."),
     PaperItem("Section 2", "Pooling makes outputs consistent", "key-recovery", claim="consistent",
               note="Measured on the outputs at every position of every text."),
@@ -288,6 +289,8 @@ ITEMS = (
               figure="errors@base", evidence=("guided",)),
     PaperItem("Table 2", "Mean error of short and long texts", "errors-by-length", means, "sigmas", note=_SIZES,
               evidence=("same-compute", "guided"), more=("baselines", baseline_means)),
+    PaperItem("Section 3.2", "ALICE and the neural solvers of table 2, with the same data and compute", "baselines",
+              claim="baselines", note="Its figures are in table 2.", evidence=("same-compute", "guided")),
     PaperItem("Figure 3", "Training loss and accuracy on unseen ciphers", "generalization", pools, "pools",
               note=_TRAININGS, figure="training", evidence=("phases",)),
     PaperItem("Section 4", "Accuracy that rises and decays with a middle number of ciphers", "generalization",
