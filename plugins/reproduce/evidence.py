@@ -208,7 +208,7 @@ EVIDENCE = (
         "symbol, so what moves there is no use of it.",
         ("erasure-1@base",), "It needs a base model and linear probes."),
     PlannedEvidence("same-compute", "The solvers of table 2, run: same data, same compute", "baselines",
-        ("baselines", "sigmas"), same_compute,
+        ("baselines",), same_compute,
         "Control: an ALICE model of the same size and budget, trained beside them. Quoted figures are those of the "
         "paper's table 2, for larger networks on other texts. Consistent: answers in which equal cipher letters have "
         "equal plain letters.",

@@ -240,8 +240,9 @@ def render_reproduction(found: Reproduction) -> str:
 def _figure_blocks(found: Reproduction) -> dict[str, blocks.Block]:
     """Return the figures as the template shows them, by name, numbered in the order in which a reader meets them."""
     shown = blocks.blocks_of(Result("Figures", figures=found.figures))["figures"]
-    used = [name for part in (*found.evidence, *found.items) for name in part.figures]
-    for number, name in enumerate(dict.fromkeys(used), 1):
+    parts: list[Evidence | Item] = [*found.evidence, *found.items]
+    used = dict.fromkeys(name for part in parts for name in part.figures)
+    for number, name in enumerate(used, 1):
         shown[name]["number"] = number
     return shown
 
