@@ -9,7 +9,7 @@ from alice.plugins.reproduce.claims import CLAIMS, PaperClaim, decide, link, unt
 from alice.plugins.reproduce.evidence import EVIDENCE, PlannedEvidence, beside, gather
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.items import ITEMS, PaperItem, fill
-from alice.plugins.reproduce.page import Claim, Evidence, Item, Reproduction
+from alice.plugins.reproduce.page import Claim, Evidence, Item, Reproduction, figure_names
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ def assemble(
     items = [_item(printed, found, claims, failed) for printed in ITEMS]
     evidence = [_evidence(planned, found, failed) for planned in EVIDENCE]
     drawn = {name: figure for one in own.values() if one.stored is not None for name, figure in one.figures.items()}
-    figures = {name: drawn[name] for part in (*evidence, *items) for name in part.figures}
+    figures = {name: drawn[name] for name in figure_names(evidence, items)}
     analyses = [_analysis(one) for one in findings]
     return Reproduction(claims, items, about, analyses, time, evidence, figures), failed
 

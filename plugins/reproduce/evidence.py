@@ -18,8 +18,7 @@ from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.page import Evidence
 from alice.reports.number_text import shown
 
-Columns, Cells = tuple[str, ...], list[tuple[str, ...]]
-Read = tuple[str, Columns, Cells]
+Read = tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]
 """A sentence, the columns of a table, and its rows."""
 TARGETS = {RANK: "frequency rank", "word-length": "word length"}
 PARTS = (f"<{SHORT}", f">={SHORT}")

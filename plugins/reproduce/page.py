@@ -237,12 +237,16 @@ def render_reproduction(found: Reproduction) -> str:
     )
 
 
+def figure_names(evidence: Sequence[Evidence], items: Sequence[Item]) -> list[str]:
+    """Return the names of all figures, in the order in which a reader meets them."""
+    parts: list[Evidence | Item] = [*evidence, *items]
+    return list(dict.fromkeys(name for part in parts for name in part.figures))
+
+
 def _figure_blocks(found: Reproduction) -> dict[str, blocks.Block]:
     """Return the figures as the template shows them, by name, numbered in the order in which a reader meets them."""
     shown = blocks.blocks_of(Result("Figures", figures=found.figures))["figures"]
-    parts: list[Evidence | Item] = [*found.evidence, *found.items]
-    used = dict.fromkeys(name for part in parts for name in part.figures)
-    for number, name in enumerate(used, 1):
+    for number, name in enumerate(figure_names(found.evidence, found.items), 1):
         shown[name]["number"] = number
     return shown
 

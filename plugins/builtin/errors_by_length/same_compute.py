@@ -78,8 +78,9 @@ def same_compute_table(solved: Sequence[Solved], texts: Sequence[Pair], rng: np.
 
 def same_compute_figure(table: Table) -> Figure:
     """Draw the error rates of short and long texts, a group of bars for each solver."""
-    solvers = list(dict.fromkeys(row["model"] for row in table.records()))
-    rows = {part: {row["model"]: row for row in table.records(length=part)} for part in PARTS}
+    records: list[dict[str, Any]] = table.records()
+    solvers = list(dict.fromkeys(row["model"] for row in records))
+    rows = {part: {row["model"]: row for row in records if row["length"] == part} for part in PARTS}
     means, errors = (
         {
             f"{part} characters": [of[solver][name] if solver in of else math.nan for solver in solvers]
