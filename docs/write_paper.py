@@ -33,7 +33,7 @@ INTRODUCTION = """\
 What `alice-interp reproduce` finds with its default options: each claim of the paper, tested on the bundled models and
 run sets, with the evidence of further analyses beside it, and each table and figure next to ours.
 [Reproducing the paper](reproduce.md) says how claims are tested and what a verdict can say. The models are far smaller
-than the paper's, so a claim that does not hold here may hold there.
+than the paper's, so a claim that does not hold here may hold there. Figures with a slider show the last layer.
 
 Written by `make paper`, from {texts}. A test fails when the bundled models, the run sets, the claims or their
 thresholds have changed since.
@@ -162,7 +162,7 @@ def _claim(claim: dict[str, Any], record: dict[str, Any]) -> str:
     lines = [
         f"### {claim['sentence']}\n",
         f"The paper: {claim['paper']}.\n",
-        f"**Here: {claim['outcome']}.** {claim['note']}\n",
+        f"**Here: {claim['outcome']}.** {claim['note']}".rstrip() + "\n",
     ]
     if claim["checks"]:
         lines.append(
