@@ -87,7 +87,7 @@ def frequencies(found: Finding, seed: int) -> Checks:
         readable, moved = readable_rank(found, model), moved_beyond(found, model, RANK)
         early, late = early_and_late(moved.shape[1])
         rng = np.random.default_rng(seed)
-        where, lasts = (f"layers {of[0]} to {of[-1]}" if len(of) > 1 else f"layer {of[0]}" for of in (early, late))
+        where, lasts = layer_words(early), layer_words(late)
         measure = f"{where}: smallest lead of a linear probe for the frequency rank over the most frequent answer"
         yield check("present", [model], measure, verdicts.all_exceed(readable[:, early], READABLE, rng))
         measure = f"{where}: smallest share of probability that erasing the rank moves beyond random directions"
@@ -101,6 +101,11 @@ def early_and_late(layers: int) -> tuple[list[int], list[int]]:
     """Return the first and the last quarter of the layers, which count from the embedding, layer 0."""
     count = verdicts.early_layer(layers - 1)
     return list(range(1, count + 1)), list(range(layers - count, layers))
+
+
+def layer_words(layers: Sequence[int]) -> str:
+    """Return neighbouring layers in words: `layer 1`, or `layers 1 to 3`."""
+    return f"layer {layers[0]}" if len(layers) == 1 else f"layers {layers[0]} to {layers[-1]}"
 
 
 def readable_rank(found: Finding, model: Model) -> Floats:

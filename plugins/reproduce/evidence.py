@@ -12,7 +12,7 @@ import numpy as np
 from alice.metrics import SHORT
 from alice.plugins.builtin.baseline_solvers import REFERENCE
 from alice.plugins.builtin.probe.verdict import LEVEL, MOVED
-from alice.plugins.reproduce.checks import RANK, early_and_late
+from alice.plugins.reproduce.checks import RANK, early_and_late, layer_words
 from alice.plugins.reproduce.claims import link
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.page import Evidence
@@ -40,8 +40,8 @@ def erased(found: Finding) -> Read | None:
         for layers in (early, late)
     )
     sentence = (
-        f"Erasing how frequent a letter is from {_layers(early)} of {model.name} moves {100 * moved:.1f} % of the "
-        f"probability of its answers, and erasing as many random directions {100 * random:.1f} %; from {_layers(late)} "
+        f"Erasing how frequent a letter is from {layer_words(early)} of {model.name} moves {100 * moved:.1f} % of the "
+        f"probability of its answers, and erasing as many random directions {100 * random:.1f} %; from {layer_words(late)} "
         f"it moves {100 * moved_late:.1f} %, and random directions {100 * random_late:.1f} %."
     )
     shown_targets = [(TARGETS[target], by_target[target]) for target in TARGETS if by_target[target]]
@@ -55,10 +55,6 @@ def erased(found: Finding) -> Read | None:
 
 def _erasure_cells(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["verdict"], f"{100 * row['moved']:.1f} %", f"{100 * row['moved_random']:.1f} %"
-
-
-def _layers(layers: Sequence[int]) -> str:
-    return f"layer {layers[0]}" if len(layers) == 1 else f"layers {layers[0]} to {layers[-1]}"
 
 
 def same_compute(found: Finding) -> Read | None:
