@@ -41,8 +41,8 @@ def erased(found: Finding) -> Read | None:
     )
     sentence = (
         f"Erasing how frequent a letter is from {layer_words(early)} of {model.name} moves {100 * moved:.1f} % of the "
-        f"probability of its answers, and erasing as many random directions {100 * random:.1f} %; from {layer_words(late)} "
-        f"it moves {100 * moved_late:.1f} %, and random directions {100 * random_late:.1f} %."
+        f"probability of its answers, and erasing as many random directions {100 * random:.1f} %; from "
+        f"{layer_words(late)} it moves {100 * moved_late:.1f} %, and random directions {100 * random_late:.1f} %."
     )
     shown_targets = [(TARGETS[target], by_target[target]) for target in TARGETS if by_target[target]]
     columns = ("layer", *(f"{title}: {what}" for title, _ in shown_targets for what in ("verdict", "moved", "random")))
