@@ -197,7 +197,7 @@ class PlannedEvidence:
 EVIDENCE = (
     PlannedEvidence("erasure", "What layers use: letter frequencies erased", "probe", ("frequencies", "ngrams"), erased,
         "Control: as many random directions of the stream, others for each text. `used` means that a linear probe "
-        f"reads the target and that erasing it moves over {MOVED:.0%} of the probability more than the control; "
+        f"reads the target and that erasing it moves over {100 * MOVED:g} % of the probability more than the control; "
         f"`unused` that only the first was shown; `absent` that the first was not (p ≤ {LEVEL}, "
         "Bonferroni over all rows). Where a target is absent, erasing still removes chance correlations with the "
         "symbol, so what moves there is no use of it.",
