@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint format docs figures clean browser oldest
+.PHONY: demo test lint format docs figures paper clean browser oldest
 
 # torch comes first and pinned: any other version pulls gigabytes that a CPU cannot use.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -45,12 +45,17 @@ docs: $(INSTALLED)
 	@echo "open site/index.html in a browser"
 
 # Every picture and number that the documentation shows, made again: the models' table, the output in the tutorial and in
-# the notebooks, the pictures.
-figures: $(INSTALLED) browser
+# the notebooks, the pictures, the page of the paper.
+figures: paper
 	$(BIN)/python docs/write_numbers.py
 	$(BIN)/python docs/run_tutorial.py
 	$(BIN)/python examples/run_notebooks.py
 	$(BIN)/python docs/take_pictures.py
+
+# The paper's claims, tables and figures, tested again and written into docs/paper.md; finished analyses are reused.
+paper: $(INSTALLED) browser
+	$(BIN)/alice-interp reproduce --out reproduction
+	$(BIN)/python docs/write_paper.py reproduction
 
 clean:
 	rm -rf .venv site build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -44,7 +44,7 @@ TRAININGS_HELP = "Trainings of: alice-interp sweep {0}; may be repeated."
 @shared.data_option
 @shared.split_option
 @shared.seed_option
-@click.option("--samples", type=AtLeast(2), help="Texts of each analysis.  [default: 200 to 2000]")
+@click.option("--samples", type=AtLeast(2), help="Texts of each analysis.  [default: 32 to 2000]")
 @click.option("--skip", multiple=True, metavar="NAME", help="Analysis to leave out; may be repeated.")
 @click.option("--fresh", is_flag=True, help="Run everything again instead of reusing reports on the same inputs.")
 @shared.device_option
@@ -64,6 +64,7 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     make_folder(check_place(out))
 
     from alice.plugins.reproduce.assemble import assemble  # after the cheap checks, since it imports torch
+    from alice.plugins.reproduce.facts import facts
     from alice.plugins.reproduce.plan import plan, run_set, unequal
 
     plugins = build(third_party=False)
@@ -75,7 +76,7 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     findings = _run(steps, plugins, out / REPORTS, unequal=differing, reuse=not fresh)
     time = datetime.now(UTC).isoformat(timespec="seconds")
     found, broken = assemble(findings, seed=given["seed"], about=_about(models, given), time=time)
-    page = write_reproduction(out, found)
+    page = write_reproduction(out, replace(found, facts=facts()))
     for claim in found.claims:
         click.echo(f"{claim.outcome:>13}  {claim.sentence}")
     click.echo(str(page))
@@ -118,8 +119,13 @@ def _multilingual(given: dict[str, Any], plugins: Plugins, inputs: dict[str, Any
 def _run(steps: "list[Step]", plugins: Plugins, reports: Path, *, unequal: str, reuse: bool) -> "list[Finding]":
     """Run the analyses and return a finding for each step, in the order of the steps."""
     from alice.plugins.reproduce.findings import Finding, models_of
+    from alice.plugins.reproduce.plan import RUN_AS
 
-    jobs = {n: Job(step.analysis, step.ctx, step.options) for n, step in enumerate(steps) if step.ctx is not None}
+    jobs = {
+        n: Job(RUN_AS.get(step.analysis, step.analysis), step.ctx, step.options)
+        for n, step in enumerate(steps)
+        if step.ctx is not None
+    }
     findings = [Finding(step.analysis, absent=step.absent, alike=step.alike) for step in steps]
     for number, (job, place) in zip(jobs, places(list(jobs.values())), strict=True):
         outcome = run_one(job, plugins, out=reports, place=place, reuse=reuse)
@@ -137,6 +143,7 @@ def _about(models: "RunContext", given: dict[str, Any]) -> dict[str, Any]:
     named = [one.named_model for one in models.each if one.named_model is not None]
     return {
         "checkpoints": {model.name: model.fingerprint for model in named},
-        **{name: given[name] for name in ("data", "split", "seed")},
+        **{name: given[name] for name in ("data", "split", "seed", "samples")},
+        "left out": list(given["skip"]),
         "alice-interp": version("alice-interp"),
     }

@@ -1,13 +1,15 @@
 """Puts the findings of all analyses on one page of claims, tables and figures."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from alice.errors import one_line
 from alice.plugins.reproduce.claims import CLAIMS, PaperClaim, decide, link, untested
+from alice.plugins.reproduce.evidence import EVIDENCE, PlannedEvidence, beside, gather
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.items import ITEMS, PaperItem, fill
-from alice.plugins.reproduce.page import Claim, Item, Reproduction
+from alice.plugins.reproduce.page import Claim, Evidence, Item, Reproduction, figure_names
 
 T = TypeVar("T")
 
@@ -19,9 +21,13 @@ def assemble(
     own, alike = ({one.analysis: one for one in findings if one.alike is which} for which in (False, True))
     found = Findings(seed, own, alike)
     failed: list[str] = []
-    claims = [_claim(tested, found, failed) for tested in CLAIMS]
+    claims = [replace(_claim(tested, found, failed), evidence=beside(tested.key)) for tested in CLAIMS]
     items = [_item(printed, found, claims, failed) for printed in ITEMS]
-    return Reproduction(claims, items, about, [_analysis(one) for one in findings], time), failed
+    evidence = [_evidence(planned, found, failed) for planned in EVIDENCE]
+    drawn = {name: figure for one in own.values() if one.stored is not None for name, figure in one.figures.items()}
+    figures = {name: drawn[name] for name in figure_names(evidence, items)}
+    analyses = [_analysis(one) for one in findings]
+    return Reproduction(claims, items, about, analyses, time, evidence, figures), failed
 
 
 def _claim(tested: PaperClaim, found: Findings, failed: list[str]) -> Claim:
@@ -39,6 +45,15 @@ def _item(printed: PaperItem, found: Findings, claims: Sequence[Claim], failed: 
         lambda problem: Item(printed.label, printed.title, absent=f"The result could not be read: {problem}."),
         failed,
         printed.label,
+    )
+
+
+def _evidence(planned: PlannedEvidence, found: Findings, failed: list[str]) -> Evidence:
+    return _or_else(
+        lambda: gather(planned, found),
+        lambda problem: Evidence(planned.name, planned.title, absent=f"It could not be read: {problem}."),
+        failed,
+        f"the evidence {planned.name}",
     )
 
 

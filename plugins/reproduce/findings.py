@@ -1,11 +1,11 @@
 """What the analyses of a reproduction found, read by the names of metrics, tables and arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from alice.plugins.context import RunContext
-from alice.reports import Report
+from alice.reports import Figure, Report, model_key
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,20 @@ class Finding:
     def array(self, name: str, model: Model) -> Any:
         """Return an array of one model."""
         return self.report.array(name, model=model.name)
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """Its figures, by names that no other analysis uses."""
+        return {f"{self.analysis}-{name}": figure for name, figure in self.report.figures.items()}
+
+    def figure_names(self, wanted: Iterable[str]) -> tuple[str, ...]:
+        """Return the names of those figures that it has; `NAME@VARIANT` is that of the first model of a variant."""
+        names = []
+        for one in wanted:
+            name, _, variant = one.partition("@")
+            model = self.first(variant) if variant else None
+            names.append(f"{self.analysis}-{model_key(name, model.name) if model is not None else name}")
+        return tuple(name for name in names if name in self.figures)
 
     def rows(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Return rows of a table by column, those with the given cells."""

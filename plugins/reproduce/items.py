@@ -10,7 +10,8 @@ import numpy as np
 from alice.metrics import SHORT, bin_names
 from alice.plugins import paper
 from alice.plugins.builtin.ngram.measure import MEASURES
-from alice.plugins.reproduce.claims import around_75, link, outcome_of, pool_name
+from alice.plugins.reproduce.checks import around_75, pool_name
+from alice.plugins.reproduce.claims import link, outcome_of
 from alice.plugins.reproduce.findings import Finding, Findings
 from alice.plugins.reproduce.page import Check, Claim, Item, Row
 from alice.reports import Metric
@@ -44,21 +45,38 @@ def error_counts(found: Finding) -> Rows:
 
 
 def means(found: Finding) -> Rows:
-    """Table 2: mean error of short and long texts, of the models and of the solver that the paper names too."""
+    """Table 2: mean error of short and long texts: models, solvers that run here, and figures that the paper quotes."""
     for model in found.models:
         (row,) = found.rows("short-and-long", model=model.name, kind="model", source="measured")
-        yield from _parts(model.name, row, [str(mean) for mean in paper.MEAN_SER.get(model.variant, ("", ""))])
-    for row in found.rows("short-and-long", kind="solver", source="measured-first"):
-        if row["model"] in BEAM:
-            printed = [f"{mean} ({paper.NUHN}, its own texts)" for mean in paper.OTHER_SOLVERS[paper.NUHN]]
-            yield from _parts(f"{row['model']}, first {row['texts']} texts", row, printed)
+        printed = [str(mean) for mean in paper.MEAN_SER.get(model.variant, ("", ""))]
+        yield from _parts(model.name, row, printed, f"Models, on {row['texts']:,} texts; the paper's on its own")
+    for row in found.rows("short-and-long", source="measured-first"):
+        printed = list(map(str, paper.OTHER_SOLVERS[paper.NUHN])) if row["model"] in BEAM else ["", ""]
+        name = f"{row['model']} (paper: {paper.NUHN})" if row["model"] in BEAM else row["model"]
+        group = f"Models and searches, on the same first {row['texts']} texts; the paper's figure is for other texts"
+        yield from _parts(name, row, printed, group)
 
 
-def _parts(what: str, row: dict[str, Any], printed: Sequence[str]) -> Rows:
+def baseline_means(found: Finding) -> Rows:
+    """Table 2: the neural solvers, trained with the same data and compute and run on the same texts."""
+    rows = found.rows("same-compute")
+    for name in dict.fromkeys(row["model"] for row in rows):
+        parts = {row["length"]: row for row in rows if row["model"] == name}
+        for part in (f"<{SHORT}", f">={SHORT}"):
+            if part in parts:
+                row = parts[part]
+                ours = f"{_with_error(row['ser'], row['ser_error'])}, {row['texts']} texts"
+                quoted = "" if row["quoted"] is None else f"{row['quoted']:.2f}"
+                group = "Neural solvers of the paper, small, same data and compute; quoted figures are for other texts"
+                yield Row(f"{name}, {part} characters, %", quoted, ours, group)
+
+
+def _parts(what: str, row: dict[str, Any], printed: Sequence[str], group: str) -> Rows:
     """Yield the two columns of Table 2 for one solver."""
     parts = ((f"<{SHORT}", "ser_short"), (f">={SHORT}", "ser_long"))
     for (part, column), figure in zip(parts, printed, strict=True):
-        yield Row(f"{what}, {part} characters, %", figure, _with_error(row[column], row[f"{column}_error"]))
+        ours = _with_error(row[column], row[f"{column}_error"])
+        yield Row(f"{what}, {part} characters, %", figure, ours, group)
 
 
 def keys(found: Finding) -> Rows:
@@ -110,7 +128,7 @@ def slopes(found: Finding) -> Rows:
 
 def pools(found: Finding) -> Rows:
     """Figure 3: which pools generalise."""
-    words = {True: "generalises", False: "does not generalise", None: "not trained"}
+    words = {True: "generalises", False: "does not generalise", None: "not one of its pools"}
     for row in found.rows("paper"):
         if row["accuracy"] is not None:
             ours = f"accuracy {row['accuracy']:.3f} on unseen keys"
@@ -235,6 +253,12 @@ class PaperItem:
     note: str = ""
     absent: str = ""
     """Why the item is missing, if no analysis gives it."""
+    figure: str = ""
+    """Our figure in the report; after `@` the variant whose first model is meant."""
+    evidence: tuple[str, ...] = ()
+    """Names of the evidence beside it."""
+    more: tuple[str, Callable[[Finding], Iterable[Row]]] | None = None
+    """A further analysis and what reads its values."""
 
     def is_about(self, check: Check, found: Finding) -> bool:
         """Return whether a test is about what this item shows."""
@@ -244,7 +268,8 @@ class PaperItem:
 
 def _ngram(label: str, title: str, variant: str, reader: str) -> PaperItem:
     rows = partial(gains, variant=variant, reader=reader)
-    return PaperItem(label, title, "ngram", rows, "ngrams", variant=variant, reader=reader)
+    figure = f"{reader}-probe@{variant}"
+    return PaperItem(label, title, "ngram", rows, "ngrams", variant=variant, reader=reader, figure=figure)
 
 
 _CHAT = "A conversation with a chat service; there is nothing to run here."
@@ -253,34 +278,47 @@ _PERMUTATIONS = "In the report of early-exit."
 _SIZES = "The paper's models have 85M parameters, and its texts are others."
 _TRAININGS = f"The paper trained a model of 85M parameters for {paper.GENERALIZATION_STEPS:,} steps on each pool."
 ITEMS = (
+    PaperItem("Abstract", "Early layers use letter frequencies", "probe", claim="frequencies", evidence=("erasure",)),
     PaperItem("Figure 1", "Overview of the architecture", absent="A drawing; there is nothing to compute."),
     PaperItem("Section 2", "Pooling makes outputs consistent", "key-recovery", claim="consistent",
               note="Measured on the outputs at every position of every text."),
     PaperItem("Section 2.1", "Structurally valid outputs", "key-recovery", claim="valid"),
-    PaperItem("Table 1", "Median error by length of the text", "errors-by-length", medians, "worse", note=_SIZES),
-    PaperItem("Figure 2", "Number of errors by length of the text", "errors-by-length", error_counts, "one-error"),
-    PaperItem("Table 2", "Mean error of short and long texts", "errors-by-length", means, "sigmas", note=_SIZES),
+    PaperItem("Table 1", "Median error by length of the text", "errors-by-length", medians, "worse", note=_SIZES,
+              figure="means"),
+    PaperItem("Figure 2", "Number of errors by length of the text", "errors-by-length", error_counts, "one-error",
+              figure="errors@base", evidence=("guided",)),
+    PaperItem("Table 2", "Mean error of short and long texts", "errors-by-length", means, "sigmas", note=_SIZES,
+              evidence=("same-compute", "guided"), more=("baselines", baseline_means)),
+    PaperItem("Section 3.2", "ALICE and the neural solvers of table 2, with the same data and compute", "baselines",
+              claim="baselines", note="Its figures are in table 2.", evidence=("same-compute", "guided")),
     PaperItem("Figure 3", "Training loss and accuracy on unseen ciphers", "generalization", pools, "pools",
-              note=_TRAININGS),
+              note=_TRAININGS, figure="training", evidence=("phases",)),
     PaperItem("Section 4", "Accuracy that rises and decays with a middle number of ciphers", "generalization",
-              claim="decay", note=_TRAININGS),
-    PaperItem("Figure 4", "The key, recovered by the bijective head", "key-recovery", keys),
-    PaperItem("Figure 5", "Texts after every layer of the base model", "early-exit", note=_EXAMPLES),
-    PaperItem("Figure 6", "Error after every layer", "early-exit", layers, "layers"),
+              claim="decay", note=_TRAININGS, evidence=("phases",)),
+    PaperItem("Figure 4", "The key, recovered by the bijective head", "key-recovery", keys, figure="key@bijective"),
+    PaperItem("Figure 5", "Texts after every layer of the base model", "early-exit", note=_EXAMPLES,
+              figure="text-example-0@base"),
+    PaperItem("Figure 6", "Error after every layer", "early-exit", layers, "layers", figure="error-by-layer"),
     _ngram("Figure 7", "N-grams by layer, linear probes, base", "base", "linear"),
     PaperItem("Table 3", "Configurations for scaling", rows=configurations,
               note="The presets of this package, compared with the models that they give."),
-    PaperItem("Figure 8", "Error against training operations", "scaling", sizes, "compute"),
+    PaperItem("Figure 8", "Error against training operations", "scaling", sizes, "compute",
+              figure="error-by-operations", evidence=("equal-operations",)),
     PaperItem("Table 4", "The historical Borg cipher", "borg", borg),
     PaperItem("Appendix F", "Renaming the cipher symbols changes the answer", "relabelling", relabelling,
-              "relabelling",
+              "relabelling", figure="changes-by-length",
               note="The paper claims it for its multilingual model on the Borg cipher; here it is measured on these "
                    "texts."),
-    PaperItem("Figure 9", "Attention maps", "attention", note="The paper prints maps without numbers."),
-    PaperItem("Figure 10", "Error of each letter against its frequency", "letter-frequency", slopes, "letters"),
-    PaperItem("Figure 11", "Texts after every layer of the bijective model", "early-exit", note=_EXAMPLES),
-    PaperItem("Figure 12", "Permutations after every layer, first part", "early-exit", note=_PERMUTATIONS),
-    PaperItem("Figure 13", "Permutations after every layer, second part", "early-exit", note=_PERMUTATIONS),
+    PaperItem("Figure 9", "Attention maps", "attention", note="The paper prints maps without numbers.",
+              figure="maps@base"),
+    PaperItem("Figure 10", "Error of each letter against its frequency", "letter-frequency", slopes, "letters",
+              figure="excess-lewand@base"),
+    PaperItem("Figure 11", "Texts after every layer of the bijective model", "early-exit", note=_EXAMPLES,
+              figure="text-example-0@bijective"),
+    PaperItem("Figure 12", "Permutations after every layer, first part", "early-exit", note=_PERMUTATIONS,
+              figure="permutation-example-0@bijective"),
+    PaperItem("Figure 13", "Permutations after every layer, second part", "early-exit",
+              note="The slider of the figure above shows every layer."),
     PaperItem("Appendix H", "Decoding speed", "speed", speeds, "slower",
               note="The paper's CPU and models (85M parameters) differ: compare only models within one report."),
     PaperItem("Figure 14", "A chat model fails, short reasoning", absent=_CHAT),
@@ -298,7 +336,12 @@ def fill(printed: PaperItem, findings: Findings, claims: Iterable[Claim]) -> Ite
     found = findings[printed.analysis]
     claim = next((claim for claim in claims if claim.key == printed.claim), None)
     bare = Item(
-        printed.label, printed.title, claim=printed.claim, note=printed.note, outcome="not tested" if claim else None
+        printed.label,
+        printed.title,
+        claim=printed.claim,
+        note=printed.note,
+        outcome="not tested" if claim else None,
+        evidence=printed.evidence,
     )
     if not printed.analysis:
         return replace(bare, rows=tuple(printed.rows(found)) if printed.rows else (), absent=printed.absent)
@@ -308,4 +351,9 @@ def fill(printed: PaperItem, findings: Findings, claims: Iterable[Claim]) -> Ite
         return replace(bare, absent=f"It needs a {printed.variant} model: give one with `--ckpt`.")
     if claim is not None:
         bare = replace(bare, outcome=outcome_of([check for check in claim.checks if printed.is_about(check, found)]))
-    return replace(bare, rows=tuple(printed.rows(found)) if printed.rows else (), reports=(link(found),))
+    figures = found.figure_names([printed.figure] if printed.figure else [])
+    rows = tuple(printed.rows(found)) if printed.rows else ()
+    filled = replace(bare, rows=rows, figures=figures, reports=(link(found),))
+    if printed.more is None or (further := findings[printed.more[0]]).stored is None:
+        return filled
+    return replace(filled, rows=(*filled.rows, *printed.more[1](further)), reports=(*filled.reports, link(further)))

@@ -4,23 +4,26 @@
 """
 
 import math
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 from alice.errors import AliceError
 from alice.files import atomic_write, regular_file
 from alice.outputs import REPRODUCTION, check_folder
-from alice.reports import encoding, page
-from alice.reports.html import INDEX, head
+from alice.reports import Figure, Result, blocks, encoding, page, plotly_script
+from alice.reports.figures import theme
+from alice.reports.html import INDEX, head, scripts
 from alice.reports.number_text import shown
 
 PACKAGE = "alice.plugins.reproduce"
 DOCUMENT = "reproduce.json"
 REPORTS = "runs"
 """Folder of the reports, next to the page."""
-VERSION = 2
+VERSION = 3
 GENERATOR = "reproduction by alice-interp"
 """Recognises our page; a gallery has another one, so neither overwrites the other."""
 OUR_MARK = f'<meta name="generator" content="{GENERATOR}">'
@@ -95,6 +98,28 @@ class Claim:
     """The reports that it was tested on."""
     note: str = ""
     """What a verdict can and cannot say."""
+    evidence: tuple[str, ...] = ()
+    """Names of the evidence beside it."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What another analysis says about a claim; it does not change the verdict."""
+
+    name: str
+    """Machine name."""
+    title: str
+    sentence: str = ""
+    """What was found, in one sentence."""
+    control: str = ""
+    """What it was compared with, and what it cannot show."""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    figures: tuple[str, ...] = ()
+    """Names of the figures that show it."""
+    reports: tuple[Link, ...] = ()
+    absent: str = ""
+    """Why there is none, and which command changes that."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +129,8 @@ class Row:
     what: str
     paper: str
     ours: str
+    group: str = ""
+    """The data that rows of a table were measured on, where they differ."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +151,15 @@ class Item:
     """What else a reader should know."""
     absent: str = ""
     """Why the item is missing, and which command adds it."""
+    figures: tuple[str, ...] = ()
+    """Names of our figures."""
+    evidence: tuple[str, ...] = ()
+    """Names of the evidence beside it."""
+
+    @property
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        """The rows by group, in their order."""
+        return [(name, list(rows)) for name, rows in groupby(self.rows, lambda row: row.group)]
 
 
 @dataclass(frozen=True)
@@ -138,15 +174,23 @@ class Reproduction:
     """Name, models, report or error, and seconds of each analysis."""
     time: str = ""
     """When it was written."""
+    evidence: Sequence[Evidence] = ()
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    """What items and evidence name."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the shipped part of the results follows from."""
 
     def document(self) -> dict[str, Any]:
         """Return everything as JSON data; an unknown number is null."""
         plain = {
             "claims": {claim.key: asdict(claim) for claim in self.claims},
+            "evidence": {one.name: asdict(one) for one in self.evidence},
             "items": {item.label: asdict(item) for item in self.items},
             "about": dict(self.about),
             "analyses": [dict(one) for one in self.analyses],
             "time": self.time,
+            "figures": {name: figure.caption for name, figure in self.figures.items()},
+            "facts": dict(self.facts),
         }
         return {"format": REPRODUCTION, "version": VERSION, **_without_nan(plain)}
 
@@ -171,19 +215,40 @@ def write_reproduction(folder: Path, found: Reproduction) -> Path:
 
 
 def render_reproduction(found: Reproduction) -> str:
-    """Return the page."""
+    """Return the page; its figures are drawn by the script that lies beside the reports."""
+    nonce = secrets.token_hex(16)
     return page.render(
         "page.html",
         PACKAGE,
         generator=GENERATOR,
         found=found,
         titles={claim.key: claim.sentence for claim in found.claims},
+        evidence={one.name: one for one in found.evidence},
+        figures=_figure_blocks(found),
         counts={outcome: sum(claim.outcome == outcome for claim in found.claims) for outcome in MARKS},
         marks=MARKS,
         style=page.resource("style.css") + page.resource("page.css", PACKAGE),
         theme_script=page.resource("theme.js"),
-        policy=page.policy([page.script_hash(page.resource("theme.js"))]),
+        page_script=page.resource("page.js"),
+        themes=page.script_json({mode: theme.template(mode) for mode in ("light", "dark")}),
+        plotly_address=f"{REPORTS}/{plotly_script.FILE}",
+        nonce=nonce,
+        policy=page.policy([*scripts(), f"'nonce-{nonce}'"]),
     )
+
+
+def figure_names(evidence: Sequence[Evidence], items: Sequence[Item]) -> list[str]:
+    """Return the names of all figures, in the order in which a reader meets them."""
+    parts: list[Evidence | Item] = [*evidence, *items]
+    return list(dict.fromkeys(name for part in parts for name in part.figures))
+
+
+def _figure_blocks(found: Reproduction) -> dict[str, blocks.Block]:
+    """Return the figures as the template shows them, by name, numbered in the order in which a reader meets them."""
+    shown = blocks.blocks_of(Result("Figures", figures=found.figures))["figures"]
+    for number, name in enumerate(figure_names(found.evidence, found.items), 1):
+        shown[name]["number"] = number
+    return shown
 
 
 def _short(value: float) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from alice.checkpoint import TRAINING
 from alice.plugins.context import RunContext
 
 if TYPE_CHECKING:
@@ -16,8 +17,10 @@ ANALYSES: dict[str, Which] = {
     "early-exit": "all",
     "key-recovery": "all",
     "errors-by-length": "all",
+    "baselines": "base",
     "letter-frequency": "all",
     "ngram": "probed",
+    "probe": "base",
     "attention": "base",
     "relabelling": "all",
     "speed": "all",
@@ -25,23 +28,35 @@ ANALYSES: dict[str, Which] = {
     "generalization": "none",
     "scaling": "none",
 }
-"""Every analysis that gives a table or figure, in the order of running, with the models that it reads."""
+"""Every analysis that gives a table, a figure or evidence, in the order of running, with the models that it reads."""
+RUN_AS = {"baselines": "errors-by-length"}
+"""Analyses that have another name in a reproduction, because they run twice with different options."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "baselines": {"solver": (), "baselines": True},
+    "probe": {"kind": "linear", "repeats": 1, "target": ("rank", "word-length")},
+}
+"""Options that differ from the defaults, besides the number of texts."""
 SAMPLES: dict[str, int] = {
     "early-exit": 1000,
     "key-recovery": 1000,
     "errors-by-length": 2000,
+    "baselines": 32,
     "letter-frequency": 2000,
     "ngram": 400,
+    "probe": 400,
     "attention": 300,
     "relabelling": 200,
 }
-"""Texts of each analysis, chosen so that all of them take a few minutes with the bundled models."""
-COMPARED = ("errors-by-length", "ngram")
-"""Analyses whose claims compare two variants."""
+"""Texts of each analysis: as few as its claims can afford, so that all take less than 15 minutes on two cores."""
+FEWEST, MOST = {"probe": 4}, {"baselines": 32}
+"""Limits on what `--samples` may ask of an analysis: probes need texts to learn from, and some baselines take seconds
+for each text."""
+COMPARED: dict[str, dict[str, Any]] = {"errors-by-length": {"solver": ()}, "ngram": {}}
+"""Analyses whose claims compare two variants, with their options on the run set, where no other solver is needed."""
 RUN_SET = Path(__file__).with_name("run_set")
-"""Small models of the three variants with the same training."""
-TRAININGS = Path(__file__).with_name("trainings")
-"""Logs and measures of trainings, in a folder for each analysis, for those who give none."""
+"""What the package ships: small models of the three variants with the same training, and logs of trainings."""
+SHIPPED = {"generalization": "pools", "scaling": "sizes"}
+"""Folders of the run set with the logs and measures of trainings, by analysis."""
 SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."
 BORG = (
     "It needs a transcription and its plaintext, which this package does not contain: give "
@@ -83,8 +98,10 @@ def plan(
     steps = [_step(analysis, which, models, multilingual, request) for analysis, which in ANALYSES.items()]
     if alike is None:
         return steps
-    compared = [analysis for analysis in COMPARED if analysis not in request.skip]
-    return steps + [Step(one, alike, _options(one, request.samples), alike=True) for one in compared]
+    compared = {analysis: options for analysis, options in COMPARED.items() if analysis not in request.skip}
+    return steps + [
+        Step(one, alike, _options(one, request.samples) | options, alike=True) for one, options in compared.items()
+    ]
 
 
 def unequal(models: RunContext) -> str:
@@ -106,9 +123,9 @@ def run_set() -> list[Path]:
 
 
 def shipped_trainings(analysis: str) -> tuple[Path, ...]:
-    """Return the folder of shipped trainings that an analysis reads, if there is one."""
-    folder = TRAININGS / analysis
-    return (folder,) if folder.is_dir() else ()
+    """Return the folder of shipped trainings that an analysis reads, if there are any."""
+    folder = RUN_SET / SHIPPED[analysis]
+    return (folder,) if any(folder.glob(f"*/{TRAINING}")) else ()
 
 
 def _step(analysis: str, which: Which, models: RunContext, multilingual: RunContext | None, request: Request) -> Step:
@@ -129,8 +146,9 @@ def _step(analysis: str, which: Which, models: RunContext, multilingual: RunCont
 
 
 def _options(analysis: str, samples: int | None) -> dict[str, Any]:
-    samples = samples or SAMPLES.get(analysis)
-    return {} if samples is None else {"samples": samples}
+    samples = SAMPLES.get(analysis) if samples is None else min(samples, MOST.get(analysis, samples))
+    samples = samples and max(samples, FEWEST.get(analysis, 0))
+    return OPTIONS.get(analysis, {}) | ({} if samples is None else {"samples": samples})
 
 
 def _chosen(models: RunContext, which: Which) -> list[RunContext]:

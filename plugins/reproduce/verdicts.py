@@ -141,8 +141,13 @@ def _exact(cases: int, texts: int) -> tuple[float, float]:
 
 def error_falls(errors: Floats, rng: np.random.Generator) -> Verdict:
     """Test that every layer lowers the mean error, (text, layer): whether the smallest drop is above zero."""
-    drops = PairedBootstrap(-np.diff(errors, axis=1), rng)  # (text, layer)
-    return judge_smallest(drops.mean, drops.draws, texts=len(errors))
+    return all_exceed(-np.diff(errors, axis=1), 0.0, rng)
+
+
+def all_exceed(values: Floats, threshold: float, rng: np.random.Generator) -> Verdict:
+    """Test that the mean over texts exceeds a threshold in every column, (text, column)."""
+    found = PairedBootstrap(values, rng)
+    return judge_smallest(found.mean, found.draws, texts=len(values), threshold=threshold)
 
 
 def early_layer(layers: int) -> int:

@@ -13,8 +13,9 @@ from training_folders import write_training
 from workbench import save_checkpoint, save_texts
 
 from alice.cli import main
+from alice.plugins.reproduce.plan import shipped_trainings
 
-SKIPPED = ("--skip", "speed", "--skip", "ngram", "--skip", "attention")
+SKIPPED = tuple(part for name in ("speed", "ngram", "attention", "baselines", "probe") for part in ("--skip", name))
 FEW = (*SKIPPED, "--skip", "relabelling", "--skip", "key-recovery", "--skip", "letter-frequency")
 REUSED = "reusing an earlier report on the same inputs"
 DATA = ("--ckpt", "one", "--ckpt", "two", "--data", "texts.txt", "--split", "all", "--samples", "8")
@@ -33,6 +34,7 @@ def world(tmp_path_factory):
         patch.setenv("ALICE_INTERP_LOAD_PLUGINS", "")
         patch.delenv("ALICE_INTERP_PLUGINS", raising=False)
         patch.setenv("ALICE_INTERP_CACHE", str(place / "cache"))
+        patch.setattr("alice.plugins.reproduce.plan.shipped_trainings", lambda analysis: ())
         patch.chdir(place)
         result = reproduce(*SKIPPED, "--generalization-trainings", "pools")
         yield SimpleNamespace(place=place, result=result, found=document(place / "page"), page=place / "page")
@@ -122,10 +124,9 @@ def test_other_texts_to_learn_from_are_noticed_by_the_analysis_whose_solvers_lea
     lines[8:] = [f"ANOTHER TEXT TO LEARN FROM: {line}" for line in lines[8:]]  # eight are read, more are learned from
     again.texts.write_text("".join(lines))
     before = reports(again.page)
-    assert reproduce(*FEW, out="again").stderr.count(REUSED) == 1
-    new = set(reports(again.page)) - set(before)
-    assert len(new) == 2  # of the models and of the run set
-    assert all(name.startswith("errors-by-length-") for name in new)
+    assert reproduce(*FEW, out="again").stderr.count(REUSED) == 2
+    (new,) = set(reports(again.page)) - set(before)  # on the run set no solver learns
+    assert new.startswith("errors-by-length-one")
 
 
 def test_a_wrong_option_is_one_line_before_any_model_is_loaded(world):
@@ -168,3 +169,31 @@ def test_without_the_run_set_the_difference_is_named(world, monkeypatch):
     found = document(world.place / "alone")["claims"]["worse"]
     assert found["outcome"] == "not tested"
     assert found["absent"].startswith("Not testable: the models differ in training (one: no record of its training;")
+
+
+def test_shipped_trainings_are_used_where_none_are_given(world, monkeypatch):
+    shipped = world.place / "shipped"
+    for seed in (0, 1):
+        for pool, ser in ((10, 0.8), (None, 0.02)):
+            name = f"pool-{pool or 'all'}-seed-{seed}"
+            errors = [(10, ser)]
+            write_training(shipped / "pools" / name, losses=[(1, 3.0), (10, 0.02)], errors=errors, pool=pool, seed=seed)
+        for size in (16, 32):
+            errors = [(step, 0.9 / (step * size)) for step in range(1, 9)]
+            model = {"d_mlp": size}
+            write_training(
+                shipped / "sizes" / f"{size}-seed-{seed}", losses=[(8, 1.0)], errors=errors, model=model, seed=seed
+            )
+    monkeypatch.setattr("alice.plugins.reproduce.plan.RUN_SET", shipped)
+    monkeypatch.setattr("alice.plugins.reproduce.plan.shipped_trainings", shipped_trainings)
+    reproduce(*FEW, "--skip", "early-exit", "--skip", "errors-by-length", out="with-shipped")
+    found = document(world.place / "with-shipped")
+    assert found["claims"]["pools"]["outcome"] == "holds"
+    assert found["claims"]["compute"]["checks"][0]["outcome"] == "holds"
+    assert found["evidence"]["equal-operations"]["sentence"].endswith("the larger model wins.")
+    assert "`alice-interp sweep measure DIR`" in found["evidence"]["phases"]["absent"]
+    assert {"generalization-training", "scaling-error-by-operations", "scaling-error-by-size"} <= set(found["figures"])
+    shutil.rmtree(shipped / "pools")
+    reproduce(*FEW, "--skip", "early-exit", "--skip", "errors-by-length", out="without-pools")
+    absent = document(world.place / "without-pools")["items"]["Figure 3"]["absent"]
+    assert "`alice-interp sweep generalization --out DIR`" in absent

@@ -1,22 +1,27 @@
 """The paper's baselines, run: networks of one size, trained on the same data with the same number of operations."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from alice.metrics import SHORT
 from alice.plugins import paper
 from alice.plugins.builtin.baseline_solvers import BASELINES
 from alice.plugins.builtin.solver_scores import Pair, Solved, ciphertexts, run_solvers
 from alice.plugins.context import RunContext
-from alice.reports import Result, Table
+from alice.reports import Figure, Result, Table, model_key
+from alice.reports.figures import bars
 from alice.solving import Scores
 from alice.statistics import Floats
 from alice.text import LETTERS
 
 QUOTED = dict(zip(BASELINES, [name for name in paper.OTHER_SOLVERS if name != paper.NUHN], strict=False))
 """The row of the paper's second table for each baseline; the reference has none."""
+PARTS = (f"<{SHORT}", f">={SHORT}")
+"""The two columns of that table."""
 COLUMNS = ("model", "length", "texts", "ser", "ser_error", "quoted", "letters_per_second", "consistent", "one_to_one")
 CAVEAT = (
     "The baselines are small networks that were trained for minutes on one core. The table compares methods under this "
@@ -30,7 +35,13 @@ def add_baselines(result: Result, ctx: RunContext) -> Result:
     texts = ciphertexts(ctx)
     solved, failed = run_solvers(ctx, texts, BASELINES)
     table = same_compute_table(solved, texts, ctx.rng)
-    return replace(result, tables={**result.tables, "same-compute": table}, caveats=(*failed, CAVEAT, *result.caveats))
+    return replace(
+        result,
+        tables={**result.tables, "same-compute": table},
+        figures={**result.figures, **({"same-compute": same_compute_figure(table)} if solved else {})},
+        arrays={**result.arrays, **{model_key("ser-same-compute", one.solver): 100 * one.errors for one in solved}},
+        caveats=(*failed, CAVEAT, *result.caveats),
+    )
 
 
 def same_compute_table(solved: Sequence[Solved], texts: Sequence[Pair], rng: np.random.Generator) -> Table:
@@ -65,11 +76,29 @@ def same_compute_table(solved: Sequence[Solved], texts: Sequence[Pair], rng: np.
     return Table(COLUMNS, rows, caption, labels)
 
 
+def same_compute_figure(table: Table) -> Figure:
+    """Draw the error rates of short and long texts, a group of bars for each solver."""
+    records: list[dict[str, Any]] = table.records()
+    solvers = list(dict.fromkeys(row["model"] for row in records))
+    rows = {part: {row["model"]: row for row in records if row["length"] == part} for part in PARTS}
+    means, errors = (
+        {
+            f"{part} characters": [of[solver][name] if solver in of else math.nan for solver in solvers]
+            for part, of in rows.items()
+            if of
+        }
+        for name in ("ser", "ser_error")
+    )
+    drawn = bars(means, labels=solvers, errors=errors, x_title="", y_title="mean SER, %")
+    caption = "The paper's baselines, same data and same compute, on the same texts. Error bars: one standard error."
+    return Figure(drawn, caption)
+
+
 def _quoted(solver: str) -> dict[str, float]:
     """Return the quoted means of a baseline by part of the texts."""
     if solver not in QUOTED:
         return {}
-    return {part: one.mean for part, one in zip(("<128", ">=128"), paper.OTHER_SOLVERS[QUOTED[solver]], strict=True)}
+    return {part: one.mean for part, one in zip(PARTS, paper.OTHER_SOLVERS[QUOTED[solver]], strict=True)}
 
 
 def substitutions(ciphertexts: Sequence[str], answers: Sequence[str]) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from alice.plugins import RunContext
 from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.claims import CLAIMS
+from alice.plugins.reproduce.evidence import EVIDENCE
 from alice.plugins.reproduce.findings import Finding, Model
 from alice.plugins.reproduce.items import ITEMS
 from alice.plugins.reproduce.plan import ANALYSES, run_set
@@ -185,12 +186,25 @@ def test_pools_are_judged_by_the_smallest_and_the_largest(tmp_path, accuracies, 
     assert (row.what, row.paper) == ("1,000 keys", "does not generalise")
 
 
+def test_the_seeds_of_a_pool_are_judged_together(tmp_path):
+    columns = ("model", "pool", "steps", "training_loss", "accuracy", "texts")
+    rows = [(f"{pool}-{seed}", pool, 1000, 0.01, accuracy + 0.01 * seed, 500)
+            for pool, accuracy in ((10, 0.2), (100, 0.5), (None, 0.95)) for seed in (0, 1, 2)]  # fmt: skip
+    claims, _, failed = assembled(generalization(tmp_path, (), pools=Table(columns, rows)))
+    lead = next(check for check in claims["pools"].checks if check.name == "lead")
+    assert (lead.value, lead.subject, failed) == (pytest.approx(0.75), "all over 10 keys", [])
+    assert "mean of 3 trainings" in claims["pools"].checks[0].subject
+
+
 @pytest.mark.parametrize(
     ("found", "outcome"), [("holds", "holds"), ("does not hold", "does not hold"), ("not decidable", "undecided")]
 )
 def test_the_decay_of_middle_pools_is_what_the_analysis_of_several_seeds_found(tmp_path, found, outcome):
-    columns = ("name", "statistic", "value", "low", "high", "side", "threshold", "outcome")
-    rows = [("other", "x", 1.0, 1.0, 1.0, "above", 0.5, "holds"), ("decay", "x", 0.1, None, None, "above", 0.02, found)]
+    columns = ("name", "claim", "statistic", "value", "low", "high", "side", "threshold", "outcome")
+    rows = [
+        ("other", "x", "y", 1.0, 1.0, 1.0, "above", 0.5, "holds"),
+        ("decay", "x", "y", 0.1, None, None, "above", 0.02, found),
+    ]
     claims, items, failed = assembled(generalization(tmp_path, (0.2, 0.98), claims=Table(columns, rows)))
     assert (claims["decay"].outcome, items["Section 4"].outcome, failed) == (outcome, outcome, [])
     assert math.isnan(claims["decay"].checks[0].low)
@@ -261,11 +275,13 @@ def test_table_2_says_whether_bijective_is_within_three_sigma(tmp_path):
 def test_table_2_has_our_beam_search_next_to_the_papers(tmp_path):
     _, items, _ = assembled(errors_by_length(tmp_path))
     rows = {row.what: row for row in items["Table 2"].rows}
-    assert len(rows) == 6
-    short = rows["beam, first 100 texts, <128 characters, %"]
-    assert (short.ours, short.paper) == ("20 ± 3", "22.00 (Beam + 6-gram (Nuhn et al. 2013), its own texts)")
-    assert rows["beam, first 100 texts, >=128 characters, %"].ours == "0.5 ± 0.1"
-    assert rows["base, <128 characters, %"].ours == "1 ± 0.1"
+    beam = "beam (paper: Beam + 6-gram (Nuhn et al. 2013))"
+    short = rows[f"{beam}, <128 characters, %"]
+    assert (short.ours, short.paper) == ("20 ± 3", "22.00")
+    assert rows[f"{beam}, >=128 characters, %"].ours == "0.5 ± 0.1"
+    groups = {name: [row.ours for row in rows] for name, rows in items["Table 2"].groups}
+    assert [ours[0] for ours in groups.values()] == ["1 ± 0.1", "1.5 ± 0.3"]  # the same model on all and on few texts
+    assert ["400 texts" in name or "first 100 texts" in name for name in groups] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -339,6 +355,14 @@ def test_compute_is_also_judged_by_the_ends_of_the_trainings(tmp_path, ends, out
     assert items["Figure 8"].rows[-1].ours == "-0.5 ± 0.1"
 
 
+def test_trainings_of_equal_operations_are_not_compared_by_their_operations(tmp_path):
+    report = scaling(tmp_path)
+    arrays = {name: np.geomspace(1e6, 1e9, 9) if name.startswith("flops") else values
+              for name, values in report.report.arrays.items()}  # fmt: skip
+    claims, _, _ = assembled(of_result("scaling", tmp_path, replace(report.report.result, arrays=arrays), ()))
+    assert [check.name for check in claims["compute"].checks] == ["slope-within"]
+
+
 def borg(folder):
     rows = [("m", "measured", 2.5, 1.0, 4.0), ("m", "measured-vote", 2.0, None, None), ("x", "paper", 2.8, 0.0, 6.25)]
     table = Table(("model", "source", "ser", "lowest", "highest"), rows)
@@ -388,6 +412,10 @@ def test_what_has_no_claim_is_known():
 def test_every_claim_and_item_has_an_analysis_that_is_planned_and_every_planned_one_an_item():
     used = {printed.analysis for printed in ITEMS if printed.analysis}
     assert used == set(ANALYSES)
+    assert {one.analysis for one in EVIDENCE} <= used
+    names = {one.name for one in EVIDENCE}
+    assert {name for printed in ITEMS for name in printed.evidence} == names
+    assert {key for one in EVIDENCE for key in one.claims} <= {tested.key for tested in CLAIMS}
     assert {tested.analysis for tested in CLAIMS} <= used
     assert {tested.key for tested in CLAIMS} == {printed.claim for printed in ITEMS if printed.claim}
     assert all(printed.absent or printed.rows for printed in ITEMS if not printed.analysis)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from alice.errors import AliceError
 from alice.plugins.reproduce.page import (
     Check,
     Claim,
+    Evidence,
     Item,
     Link,
     Reproduction,
@@ -17,6 +19,8 @@ from alice.plugins.reproduce.page import (
     render_reproduction,
     write_reproduction,
 )
+from alice.reports import Figure
+from alice.reports.figures import bars
 from alice.reports.gallery import is_gallery
 
 
@@ -63,6 +67,29 @@ def test_every_link_within_the_page_has_a_target():
     assert wanted <= set(re.findall(r'id="([^"]+)"', text))
 
 
+def test_evidence_and_figures_stand_beside_the_claim_and_the_item():
+    shown = Evidence("erasure", "Erased", "It moves `23 %`.", "Control: <none>.", ("layer",), (("1",),), ("probe-use",))
+    missing = Evidence("phases", "Phases", absent="Run `alice-interp sweep measure`.")
+    claim = replace(CLAIM, evidence=("erasure", "phases"))
+    rows = (Row("base", "1", "2", "On 100 texts"), Row("beam", "", "3", "On 100 texts"), Row("all", "", "4", "Quoted"))
+    item = replace(ITEM, rows=rows, figures=("early-exit-errors",), evidence=("erasure",))
+    drawn = {name: Figure(bars([1.0, 2.0]), f"Bars of {name}.") for name in ("probe-use", "early-exit-errors")}
+    found = Reproduction([claim], [item], evidence=[shown, missing], figures=drawn)
+    text = render_reproduction(found)
+    assert text.count('href="#evidence-erasure"') == 2
+    assert "It moves <code>23 %</code>." in text
+    assert "Control: &lt;none&gt;." in text
+    assert "<code>alice-interp sweep measure</code>" in text
+    assert text.count('class="group"') == 2
+    assert text.index('id="figure-probe-use"') < text.index('id="figure-early-exit-errors"')
+    assert re.findall(r"<b>Figure (\d)\.", text) == ["1", "2"]
+    (nonce,) = re.findall(r'<script src="runs/plotly.min.js" nonce="(\w+)"', text)
+    assert f"'nonce-{nonce}'" in re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1].replace("&#39;", "'")
+    document = found.document()
+    assert document["evidence"]["erasure"]["rows"] == [["1"]]
+    assert document["figures"]["probe-use"] == "Bars of probe-use."
+
+
 def test_a_test_without_interval_says_so():
     assert UNKNOWN.interval == "0.5 (no interval)"
     assert drop(math.nan, math.nan, math.nan).interval == "no data"
@@ -73,9 +100,9 @@ def test_both_files_are_written_and_an_unknown_number_is_null(tmp_path):
     page = write_reproduction(tmp_path, Reproduction([Claim("layers", "", "", "undecided", (UNKNOWN,))], [ITEM]))
     assert page == tmp_path / "index.html"
     document = json.loads((tmp_path / "reproduce.json").read_text())
-    assert (document["format"], document["version"]) == ("alice-interp reproduction", 2)
+    assert (document["format"], document["version"]) == ("alice-interp reproduction", 3)
     assert document["claims"]["layers"]["checks"][0]["low"] is None
-    assert document["items"]["Table 1"]["rows"] == [{"what": "base", "paper": "5.88", "ours": "6.1 ± 0.2"}]
+    assert document["items"]["Table 1"]["rows"] == [{"what": "base", "paper": "5.88", "ours": "6.1 ± 0.2", "group": ""}]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "reproduce.json"]
 
 

@@ -14,13 +14,14 @@ from alice.plugins.builtin.generalization import Generalization
 from alice.plugins.builtin.key_recovery import KeyRecovery
 from alice.plugins.builtin.letter_frequency import LetterFrequency
 from alice.plugins.builtin.ngram import Ngram
+from alice.plugins.builtin.probe import Probe
 from alice.plugins.builtin.relabelling import Relabelling
 from alice.plugins.builtin.scaling import Scaling
 from alice.plugins.builtin.speed import Speed
 from alice.plugins.conformance import tiny_texts
 from alice.plugins.reproduce.assemble import assemble
 from alice.plugins.reproduce.findings import Finding, models_of
-from alice.plugins.reproduce.plan import ANALYSES
+from alice.plugins.reproduce.plan import ANALYSES, OPTIONS
 from alice.reports import Figure, Report
 
 FEW = {"samples": 6}
@@ -53,10 +54,22 @@ def findings(tmp_path_factory):
         patch.setenv("ALICE_INTERP_CACHE", str(place / "cache"))
         models = RunContext.open(tiny("base"), tiny("bijective"), data=tiny_texts(8), split="all")
         results = {analysis.name: analysis.run(models) for analysis in ON_MODELS}
-        results["borg"] = page.run(replace(models, others=()))
+        first = replace(models, others=())
+        results["borg"] = page.run(first)
+        results["probe"] = Probe(**FEW, **OPTIONS["probe"]).run(first)
+        results["baselines"] = ErrorsByLength(**FEW, solver_texts=1, **OPTIONS["baselines"]).run(first)
         results |= {one.name: one.run(RunContext()) for one in (Generalization(**trainings), Scaling(**trainings))}
     about = {"data": [{"model": name, "sha256": "0"} for name in ("base", "bijective")]}
     return [Finding(name, models_of(models), Report(result, about, place / name)) for name, result in results.items()]
+
+
+def test_evidence_and_figures_come_from_the_reports(findings):
+    page, _ = assemble(findings, seed=0, about={}, time="")
+    said = {one.name: one for one in page.evidence}
+    assert {name for name, one in said.items() if one.sentence} == {"erasure", "same-compute"}
+    assert "sweep measure" in said["phases"].absent  # the trainings have no measures
+    assert {name for one in (*page.evidence, *page.items) for name in one.figures} == set(page.figures)
+    assert {"probe-erasure-1@base", "baselines-same-compute", "early-exit-error-by-layer"} <= set(page.figures)
 
 
 def assembled(findings):
@@ -70,7 +83,8 @@ def test_every_claim_is_tested_and_every_item_is_read(findings):
     assert {one.analysis for one in findings} == set(ANALYSES) - NOT_READ
     assert all(claim.checks for claim in claims if claim.key != "decay")  # which needs measures of checkpoints
     empty = {item.label for item in items if not item.rows and not item.absent}
-    assert empty == {"Section 2", "Section 2.1", "Section 4", *(f"Figure {number}" for number in (5, 11, 12, 13))}
+    sections = {"Abstract", "Section 2", "Section 2.1", "Section 3.2", "Section 4"}
+    assert empty == sections | {*(f"Figure {number}" for number in (5, 11, 12, 13))}
 
 
 def reworded(report):
