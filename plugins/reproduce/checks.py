@@ -172,7 +172,14 @@ def probes(found: Finding, seed: int) -> Checks:
 
 
 def pools(found: Finding, seed: int) -> Checks:
-    """Test what few and many keys in training do, over the seeds of the smallest and of the largest pool."""
+    """Test what few and many keys in training do, over the seeds of the smallest and of the largest pool.
+
+    Where the analysis has measures along training, its own claims are used: they compare keys of the pool with new ones
+    for the same network, so that one that has not been trained to the end may generalise, too.
+    """
+    if judged := list(_claims_of_the_analysis(found, "memorised", "generalised")):
+        yield from judged
+        return
     rows = [row for row in found.rows("pools") if row["accuracy"] is not None]
     if len({row["pool"] for row in rows}) < 2:
         return
@@ -199,12 +206,18 @@ def _pool_end(rows: Sequence[dict[str, Any]], pool: int | None) -> tuple[str, st
 
 def decay(found: Finding, seed: int) -> Checks:
     """Test that accuracy on new keys rises and decays in a pool, as the analysis of several seeds has found."""
+    yield from _claims_of_the_analysis(found, "decay")
+
+
+def _claims_of_the_analysis(found: Finding, *names: str) -> Checks:
+    """Return claims that the analysis of generalization has tested itself, over the seeds of measured trainings."""
     outcomes: dict[str, verdicts.Outcome] = {"holds": "holds", "does not hold": "does not hold"}
-    for row in found.rows("claims", name="decay") if "claims" in found.report.tables else ():
+    rows = found.rows("claims") if "claims" in found.report.tables else ()
+    for row in (row for row in rows if row["name"] in names):
         value, low, high = (math.nan if row[name] is None else row[name] for name in ("value", "low", "high"))
         outcome = outcomes.get(row["outcome"], "undecided")
         verdict = Verdict(outcome, value, low, high, row["threshold"], row["side"])
-        yield check("decay", (), row["statistic"], verdict, subject="limited pools, several seeds")
+        yield check(row["name"], (), row["statistic"], verdict, subject="limited pools, several seeds")
 
 
 def pool_name(pool: int | None) -> str:

@@ -199,6 +199,20 @@ def test_the_seeds_of_a_pool_are_judged_together(tmp_path):
 @pytest.mark.parametrize(
     ("found", "outcome"), [("holds", "holds"), ("does not hold", "does not hold"), ("not decidable", "undecided")]
 )
+def test_pools_with_measures_are_judged_by_what_carries_over_to_new_keys(tmp_path, found, outcome):
+    columns = ("name", "claim", "statistic", "value", "low", "high", "side", "threshold", "outcome")
+    rows = [
+        ("memorised", "x", "y", 0.9, 0.8, 1.0, "above", 0.5, "holds"),
+        ("generalised", "x", "y", 0.9, 0.8, 1.0, "above", 0.9, found),
+    ]
+    claims, _, failed = assembled(generalization(tmp_path, (0.2, 0.7), claims=Table(columns, rows)))
+    assert (claims["pools"].outcome, failed) == (outcome, [])
+    assert [check.name for check in claims["pools"].checks] == ["memorised", "generalised"]
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"), [("holds", "holds"), ("does not hold", "does not hold"), ("not decidable", "undecided")]
+)
 def test_the_decay_of_middle_pools_is_what_the_analysis_of_several_seeds_found(tmp_path, found, outcome):
     columns = ("name", "claim", "statistic", "value", "low", "high", "side", "threshold", "outcome")
     rows = [
