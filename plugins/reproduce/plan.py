@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from alice.checkpoint import TRAINING
 from alice.plugins.context import RunContext
 
 if TYPE_CHECKING:
@@ -124,6 +123,8 @@ def run_set() -> list[Path]:
 
 def shipped_trainings(analysis: str) -> tuple[Path, ...]:
     """Return the folder of shipped trainings that an analysis reads, if there are any."""
+    from alice.checkpoint import TRAINING  # takes seconds, and options are checked before
+
     folder = RUN_SET / SHIPPED[analysis]
     return (folder,) if any(folder.glob(f"*/{TRAINING}")) else ()
 

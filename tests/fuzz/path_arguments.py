@@ -70,6 +70,8 @@ COMMANDS = [
     f"train --preset mini {TINY} --out out --data {{}}",
     f"train --preset mini {TINY} --out out --data texts.txt --init {{}}",
     "train --resume --out {}",
+    "verify {}",
+    "verify report --ckpt {}",
     "view --no-browser {}",
 ]
 """Every command of the program, with `{}` for a path; all other paths are good."""
