@@ -10,6 +10,7 @@ import click
 
 from alice.cli.options import PATH, AtLeast, device_option, plugin_option
 from alice.cli.progress import track
+from alice.cli.root import PROGRAM
 from alice.cli.run import announce, load_plugins
 from alice.errors import AliceError, printable
 
@@ -54,7 +55,7 @@ def verify(path: Path, as_json: bool, vary: int | None, page_only: bool, **optio
         if as_json:
             click.echo(json.dumps({"verdict": "not verified", "reason": error.for_command_line()}, indent=2))
         else:
-            click.echo(f"{ctx.find_root().info_name}: error: {printable(error.for_command_line())}", err=True)
+            click.echo(f"{PROGRAM}: error: {printable(error.for_command_line())}", err=True)
         ctx.exit(NOT_REPEATED)
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2))
