@@ -196,6 +196,7 @@ def _without_work() -> Iterator[None]:
         "alice.bench.suite.Bench.run", "alice.cli.demo._solve", "alice.cli.demo.open_context",
         "alice.cli.reproduce.open_context", "alice.checkpoint.folder._fetch", "alice.text.corpus.read_hub",
         "alice.plugins.runner.compute", "alice.training.setup._trainer", "alice.reports.server.serving",
+        "alice.solving.language_files._learn",
     )  # fmt: skip
     with ExitStack() as stack:
         for name in slow:
