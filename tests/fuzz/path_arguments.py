@@ -70,8 +70,7 @@ COMMANDS = [
     f"train --preset mini {TINY} --out out --data {{}}",
     f"train --preset mini {TINY} --out out --data texts.txt --init {{}}",
     "train --resume --out {}",
-    "verify {}",
-    "verify report --ckpt {}",
+    "verify --page-only {}",
     "view --no-browser {}",
 ]
 """Every command of the program, with `{}` for a path; all other paths are good."""
