@@ -188,8 +188,11 @@ def _layers_figure(found: Answers, layers: dict[str, Rates]) -> Figure:
         "language model alone": np.full(found.layers, layers["language"][0][0]),
         "guided by another text": np.full(found.layers, layers["misled"][0][0]),
     }
-    figure = layer_curve(values, errors={"guided by the exit": errors}, y_title="letters misread by the search, %")
-    return Figure(figure, "What each layer of the network brings to the search. Band: one standard error.")
+    known = bool(np.isfinite(errors).all())  # a gap would make the outline of the band close in the wrong place
+    bands = {"guided by the exit": errors} if known else None
+    figure = layer_curve(values, errors=bands, y_title="letters misread by the search, %")
+    said = "Band: one standard error." if known else "No band: a standard error is unknown; the table has the others."
+    return Figure(figure, f"What each layer of the network brings to the search. {said}")
 
 
 def _cases_figure(shares: Rates) -> Figure:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from alice.checkpoint import METRICS, TRAINING
 from alice.checkpoint.folder import write_json
@@ -12,7 +13,7 @@ from alice.plugins.builtin.generalization.measures import MEASURES, TEXTS, Measu
 from alice.plugins.builtin.generalization.references import Probes, References
 from alice.plugins.builtin.generalization.snapshot import measure_snapshot
 from alice.training import Training, kept_checkpoints
-from alice.training.folder import read_metrics
+from alice.training.folder import read_description, read_metrics
 
 
 def measure_trainings(
@@ -45,7 +46,7 @@ def export_run_set(folders: Iterable[Path], out: Path) -> int:
         target = out / folder.resolve().name
         if target.resolve() == folder.resolve():
             raise AliceError(f"{target} is the training itself; export to another folder")
-        summary = Training.open(folder, {}).summary()  # before anything is written: it may fail
+        summary = _description(folder)  # before anything is written: it may fail
         make_folder(target)
         for name in (METRICS, MEASURES):
             if (folder / name).exists():
@@ -54,6 +55,12 @@ def export_run_set(folders: Iterable[Path], out: Path) -> int:
         write_json(target / TRAINING, summary)  # last: a folder that has it is complete
         written += sum(path.stat().st_size for path in target.iterdir())
     return written
+
+
+def _description(folder: Path) -> dict[str, Any]:
+    """Return the training.json to export; that of an exported run set has what is left of a training already."""
+    described = read_description(folder)
+    return described if "totals" in described else Training.open(folder, {}).summary()
 
 
 def _checkpoints(training: Training) -> dict[int, Path]:

@@ -1,5 +1,8 @@
 """Disagreement: answers that are known, counted by hand."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import tiny
@@ -58,6 +61,17 @@ def test_confidence_is_compared_with_how_often_letters_are_right(answers):
     by_bin = {row["low"]: (row["letters"], row["right"]) for row in rows}
     assert by_bin[0.5] == (2, 50)
     assert by_bin[0.9] == (1, 100)
+
+
+def test_a_band_is_drawn_only_if_every_layer_has_an_error(answers):
+    def drawn(found):
+        figure = report(found, rng=np.random.default_rng(0)).figures["layers"]
+        return [trace for trace in json.loads(figure.json)["data"] if trace.get("fill")], figure.caption
+
+    assert len(drawn(replace(answers, guided=answers.guided[:, [0, 0]]))[0]) == 1
+    bands, caption = drawn(replace(answers, guided=np.stack([answers.guided[:, 0], answers.truth], axis=1)))
+    assert bands == []  # all draws of a layer without mistakes are alike, so its error is unknown
+    assert "No band: a standard error is unknown" in caption
 
 
 def test_the_exits_are_those_of_the_model_and_every_text_counts():

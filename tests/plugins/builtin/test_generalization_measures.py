@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from trainings import carry_out, small_training, write_corpus
 from alice.cli import main
 from alice.errors import AliceError
 from alice.model import Alice
+from alice.plugins import reproduce
 from alice.plugins.builtin.generalization.along import export_run_set, measure_trainings
 from alice.plugins.builtin.generalization.measures import LAPSES, POOL_WEIGHTS, read_measures
 from alice.plugins.builtin.generalization.references import References
@@ -25,6 +27,8 @@ from alice.plugins.builtin.generalization.snapshot import (
 from alice.text import LETTERS, Key
 
 TEXTS = 6
+POOLS = Path(reproduce.__file__).parent / "run_set" / "pools"
+"""Trainings that are shipped, exported without weights."""
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +171,14 @@ def test_damaged_measures_are_one_sentence(tmp_path, line):
 def test_measures_of_another_version_are_left_out(tmp_path):
     (tmp_path / "measures.jsonl").write_text('{"version": 0}\n')
     assert read_measures(tmp_path) == []
+
+
+def test_an_exported_run_set_is_exported_again_as_it_is(tmp_path):
+    first = next(path for path in sorted(POOLS.iterdir()) if path.is_dir())
+    result = CliRunner().invoke(main, ["sweep", "measure", str(first), "--export", str(tmp_path / "again")])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("done: 0 checkpoints measured")
+    exported = tmp_path / "again" / first.name
+    for name in ("metrics.jsonl", "measures.jsonl"):
+        assert (exported / name).read_bytes() == (first / name).read_bytes()
+    assert json.loads((exported / "training.json").read_text()) == json.loads((first / "training.json").read_text())
