@@ -1,7 +1,8 @@
 """The oldest versions that the ranges of pyproject.toml admit: `python tests/oldest.py` prints them as pins.
 
 `python tests/oldest.py --try FOLDER` installs the package with them into a new environment, which needs a package
-index, and there imports everything, solves a cryptogram, runs an analysis and writes an explorer page.
+index, and there imports everything, solves a cryptogram, runs, verifies and renders analyses, trains for two steps and
+writes an explorer page.
 """
 
 import argparse
@@ -21,10 +22,30 @@ COMMANDS = (
     ("--version",),
     ("plugins",),
     ("solve", "--solver", "model", CIPHER),
+    ("solve", CIPHER),
     ("run", "early-exit", "--ckpt", "base", "--samples", "5", "--out", "runs"),
+    ("verify", "RUN"),
+    ("report", "RUN", "--force"),
+    (
+        "run",
+        "probe",
+        "--ckpt",
+        "base",
+        "--target",
+        "vowel",
+        "--samples",
+        "8",
+        "--repeats",
+        "1",
+        "--erasures",
+        "1",
+        "--epochs",
+        "1",
+    ),
+    ("train", "--preset", "tiny", "--steps", "2", "--device", "cpu", "--out", "training"),
     ("explore", "--out", "explore.html"),
 )
-"""Arguments of `alice-interp`, which runs in an empty folder."""
+"""Arguments of `alice-interp`, which runs in an empty folder; RUN stands for the first report in `runs`."""
 
 
 def requirements() -> list[Requirement]:
@@ -58,7 +79,11 @@ def try_them(folder: Path) -> None:
     empty.mkdir()
     _run(python, "-c", IMPORTS, where=empty)
     for arguments in COMMANDS:
-        _run(str(folder / "bin" / "alice-interp"), *arguments, where=empty)
+        _run(str(folder / "bin" / "alice-interp"), *(_named(word, empty) for word in arguments), where=empty)
+
+
+def _named(word: str, folder: Path) -> str:
+    return str(next((folder / "runs").glob("*/result.json")).parent) if word == "RUN" else word
 
 
 def _run(*command: str, where: Path | None = None) -> None:

@@ -1,6 +1,7 @@
 """The built packages hold every file, and work without the repository."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,16 @@ def test_the_sdist_has_every_file(built):
         assert name.replace(inside, rooms[inside], 1) in names, name
 
 
+def test_the_sdist_has_what_the_readme_names_and_no_part_of_the_tests(built):
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    linked = set(re.findall(r"\]\(([^)#:]+)[)#]", (ROOT / "README.md").read_text()))
+    assert linked
+    assert linked | {"constraints.txt", "CHANGELOG.md"} <= names
+    assert not [name for name in names if name.split("/")[0] == "tests" or "__pycache__" in name]
+
+
 def test_the_wheel_is_small_and_adds_one_name_to_python(built):
     (wheel,) = built.glob("*.whl")
     assert wheel.stat().st_size < LARGEST_WHEEL
@@ -160,7 +171,8 @@ def test_the_source_compiles_without_a_warning_on_newer_pythons(version):
     command = [f"python{version}", "-W", "error", "-c", COMPILE]
     sources = [str(path) for room in ROOMS for path in (ROOT / room).rglob("*.py")]
     try:
-        done = subprocess.run(command, input="\n".join(sources), capture_output=True, text=True)
+        chosen = os.environ | {"PYENV_VERSION": version}  # pyenv's programs fail unless their version is chosen
+        done = subprocess.run(command, input="\n".join(sources), capture_output=True, text=True, env=chosen)
     except FileNotFoundError:
         pytest.skip(f"there is no Python {version} here")
     if "not found" in done.stderr:  # a version manager that knows the name but has no such Python chosen
