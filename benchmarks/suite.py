@@ -75,6 +75,7 @@ BENCHMARKS = (
     Benchmark("cache-memory", "what run_with_cache holds / the residual streams themselves", "memory", 1.0),
     Benchmark("memory", "peak of an analysis over 20,000 texts / over 2,000", "memory", 1.2),
     Benchmark("training", "training step: model FLOP/s / FLOP/s of its matrix products alone", "share", 0.6, False),
+    Benchmark("precision", "training step in bf16 / in fp32", "time"),
     Benchmark("gallery", "publishing a report among 2,000 others / among 10", "time", 1.2),
     Benchmark("startup", "alice-interp --help / python -c pass", "time", 8.0),
     Benchmark(

@@ -58,6 +58,18 @@ def rotate(x: Tensor, table: Tensor) -> Tensor:
     return turned.flatten(-2).to(x.dtype)
 
 
+def _fused_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, dropped: float) -> Tensor:
+    """Mix the values, all (batch, head, pos, d_head); bf16 on a CPU is computed in fp32 if a gradient is needed.
+
+    The fused kernel's gradient takes three times as long in bf16 there, which would undo what the products gain.
+    """
+    if q.device.type != "cpu" or q.dtype != torch.bfloat16 or not q.requires_grad:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropped)
+    with torch.autocast("cpu", enabled=False):
+        wide = q.float(), k.float(), v.float()
+        return F.scaled_dot_product_attention(*wide, attn_mask=allowed, dropout_p=dropped).to(q.dtype)
+
+
 class Attention(nn.Module):
     """Full self-attention with rotary positions and one matmul for queries, keys and values."""
 
@@ -142,7 +154,7 @@ class Attention(nn.Module):
         allowed = mask if mask is None else mask[:, None] if mask.ndim == 3 else mask[:, None, None]
         if not (self.hook_attn_scores.active or self.hook_pattern.active):
             dropped = self.dropout if self.training else 0.0
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, dropout_p=dropped).transpose(1, 2)
+            return _fused_attention(q, k, v, allowed, dropped).transpose(1, 2)
         scores = q @ k.transpose(-1, -2) * self.d_head**-0.5
         if allowed is not None:
             scores = scores.masked_fill(~allowed, -torch.inf)

@@ -10,9 +10,10 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from multiprocessing.resource_tracker import ensure_running
 from typing import TYPE_CHECKING
 
 from alice.errors import AliceError, one_line
@@ -65,29 +66,48 @@ def open_cluster(*, workers: int | None = None, scheduler: str | None = None) ->
         yield client
 
 
-def _local_cluster(workers: int | None) -> "LocalCluster":
+@contextmanager
+def _local_cluster(workers: int | None) -> Iterator["LocalCluster"]:
     """Start workers on this machine."""
     from distributed import LocalCluster
 
+    with ExitStack() as stack:
+        with _ctrl_c_held_back():
+            try:
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=0,  # a training checks its memory itself
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # or a second sweep would warn about 8787
+                    security=True,  # or every user of this machine could run code as this one
+                    silence_logs=logging.CRITICAL,
+                )
+            except (OSError, RuntimeError) as error:
+                raise AliceError(
+                    f"the workers did not start ({one_line(error):.200}); try fewer, or wait until the machine is less "
+                    "busy"
+                ) from error
+            stack.enter_context(cluster)
+        yield cluster
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Block SIGINT in this thread and in all processes that are started meanwhile; this thread gets it afterwards.
+
+    A terminal sends Ctrl-C to all processes. Workers must not see it, because the first process asks them to save and
+    stop, and Dask prints a traceback for each if it is interrupted while they start.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    ensure_running()  # starting it later would unblock SIGINT in the thread that starts the first worker
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        return LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            memory_limit=0,  # a training checks its memory itself
-            dashboard_address=None,
-            security=True,  # or every user of this machine could run code as this one
-            silence_logs=logging.CRITICAL,
-            preload=[__name__],
-        )
-    except (OSError, RuntimeError) as error:
-        raise AliceError(
-            f"the workers did not start ({one_line(error):.200}); try fewer, or wait until the machine is less busy"
-        ) from error
-
-
-def dask_setup(worker: object) -> None:
-    """Ignore Ctrl-C in a local worker, as Dask calls this there: the first process asks it to save and stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def carry_out_on_workers(
@@ -179,9 +199,11 @@ class _Runs:
         self.members[future] = member
 
     def halt(self) -> None:
-        """Ask all workers to save and stop."""
+        """Ask all workers to save and stop; take back trainings that none of them has, since no worker may come."""
         self._halted = True
         self._halt.set()
+        given = {key for keys in self.client.processing().values() for key in keys}
+        self.client.cancel([future for future in self.members if future.key not in given and not future.done()])
 
     def collect(self) -> None:
         """Remove the trainings that have ended."""
@@ -190,7 +212,10 @@ class _Runs:
         for future in [future for future in self.members if future.done()]:
             member = self.members.pop(future)
             error = None if future.cancelled() else future.exception()
-            if future.cancelled():
+            if future.cancelled() and self._halted:
+                self.stopped = True
+                self.say(f"{member.name}: stopped before a worker had it")
+            elif future.cancelled():
                 self._fail(member, "the scheduler has lost it; repeat the command to continue")
             elif isinstance(error, KilledWorker):
                 self._go_on(member, "its workers died")

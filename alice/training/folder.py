@@ -35,6 +35,7 @@ _OPTIONAL_SHAPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text_column", "init", "data_sha256"), (str, type(None))),
     **dict.fromkeys(("before", "totals"), dict),
     "earlier_data": list,
+    "saw_validation": bool,
 }
 """Types of the entries of training.json."""
 _LEAST = {"tokens": 0, "flops": 0, "seconds": 0, "loss": -1}
@@ -156,6 +157,8 @@ class Training:
         remove_drafts(make_folder(self.folder))
         described: dict[str, Any] = {"data": self.data, **self._fingerprints(), "text_column": self.text_column}
         described |= {"init": self.init, "recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
+        if self.init is not None and saw_validation(self.init):
+            described["saw_validation"] = True  # the checkpoint of that name may be replaced later
         write_json(self.folder / TRAINING, described | {"before": vars(self._before())})
 
     def totals(self) -> Totals:
@@ -169,6 +172,7 @@ class Training:
         start: dict[str, Any] = {}
         if self.init is not None:
             start = {"started_from": Path(self.init).name, "before": vars(self._before())}
+            start |= {"saw_validation": True} if saw_validation(self.folder) else {}
         described = {"data": source_name(self.data), **self._fingerprints()}
         described |= {"recipe": self.recipe.to_dict(), "model": self.model.to_dict()}
         return described | {"totals": vars(self.totals())} | start
@@ -228,7 +232,7 @@ def saw_validation(checkpoint: str | Path) -> bool:
             return False
         looked_at.add(folder)
         described = read_description(folder)
-        if described["recipe"].get("held_out") != "validation":
+        if described.get("saw_validation") or described["recipe"].get("held_out") != "validation":
             return True
         start = described.get("init") or described.get("started_from")
     return False

@@ -27,14 +27,14 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 _BATCH = ("batch_texts", "batch_tokens", "cipher_pool", "max_length")
 _POSITIVE = ("steps", "hours", *_BATCH, "lr", "eps", "log_every", "eval_every", "eval_texts")
-_AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000} | dict.fromkeys(
+_AT_MOST = {"seed": 2**32 - 1, "cipher_pool": 10_000_000, "pieces": 100} | dict.fromkeys(
     ("steps", "warmup_steps", "batch_texts", "batch_tokens", "max_length", "log_every", "eval_every", "eval_texts"),
     10**9,
 )
 """Limits: the seeds NumPy accepts, the keys that fit into memory, and numbers far beyond any training."""
 LARGEST_NUMBER = 1e30
 _KEEP_STEPS = r"(log(:[1-9]\d?)?|\d{1,9}(,\d{1,9})*)?"
-_NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed")
+_NOT_NEGATIVE = ("clip", "muon_lr", "warmup_steps", "weight_decay", "save_minutes", "seed", "pieces")
 
 
 def _field(default: Any, text: str) -> Any:
@@ -80,6 +80,7 @@ class Recipe:
     )
     cipher_pool: int | None = _field(None, "Train on a fixed pool of this many keys, not a fresh key for every text.")
     max_length: int = _field(300, "Longest text to train on.")
+    pieces: int = _field(0, "Pieces of 15 to 80 characters to cut from each text, at spaces, and to train on as well.")
     seed: int = _field(0, "Seed of weights, keys and the order of texts.")
     precision: Precision = _field("auto", "Number format; auto measures which is faster on this machine.")
     compile: Compile = _field("auto", "Compile the blocks; auto does so for long trainings if there is a compiler.")

@@ -12,6 +12,7 @@ from alice.errors import AliceError
 from alice.model import ModelConfig, training_flops
 from alice.statistics import Floats
 from alice.text.corpus import source_name
+from alice.training.bundled import locate_trainings
 from alice.training.folder import BUDGET, CHANGEABLE, read_description, read_metrics
 from alice.training.recipe import Recipe
 
@@ -71,9 +72,9 @@ class Found:
 
 
 def read_trainings(folders: Iterable[Path]) -> Found:
-    """Read training folders, or folders of them; raise if one has no training."""
+    """Read training folders, folders of them, or `bundled:NAME`; raise if one has no training."""
     found, notes = [], []
-    given = [Path(folder) for folder in folders]
+    given = [locate_trainings(Path(folder)) for folder in folders]
     for member in training_folders(given):
         try:
             found.append(_read_training(member))
@@ -87,8 +88,12 @@ def read_trainings(folders: Iterable[Path]) -> Found:
 
 
 def training_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return training folders, and those inside folders of them, each once; raise if one holds no training."""
-    return list({member.resolve(): member for folder in folders for member in _members(Path(folder))}.values())
+    """Return training folders, and those inside folders of them, each once; raise if one holds no training.
+
+    `bundled:NAME` stands for trainings of the package.
+    """
+    given = (locate_trainings(Path(folder)) for folder in folders)
+    return list({member.resolve(): member for folder in given for member in _members(folder)}.values())
 
 
 def differences(trainings: Sequence[TrainingRecord], *, besides: Iterable[str] = ()) -> list[str]:

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import torch
 from accelerate import Accelerator, PartialState
 from accelerate.state import AcceleratorState
@@ -27,8 +28,10 @@ from alice.text import (
     KeySource,
     is_test,
     key_pool,
+    split_of,
     text_keys,
 )
+from alice.text.pieces import with_pieces
 from alice.text.split import select
 from alice.training import precision
 from alice.training.folder import Training, saw_validation
@@ -43,6 +46,8 @@ LONG_STEPS, LONG_HOURS = 500, 0.1
 """Budget from which compiling saves more than the half minute that it takes."""
 VALIDATION_SEED = 0
 """Seed of the validation keys, the default of `alice-interp evaluate`."""
+PIECE_STREAM = 1_000_037
+"""Separates pieces of texts from everything else that is drawn with the same seed."""
 SECONDS_TO_SETTLE = 0.5
 
 
@@ -180,10 +185,17 @@ def training_stream(corpus: Corpus, recipe: Recipe) -> BatchStream:
 
 
 def _training_texts(corpus: Corpus, recipe: Recipe) -> Iterator[str]:
-    """Yield the training split; a training of an earlier version goes on with every text that is not a test text."""
-    if recipe.held_out == "validation":
-        return select(corpus, "train")
-    return (text for text in corpus if not is_test(text))
+    """Yield the training split and pieces of it, the same each time; a piece that equals a held-out text is left out.
+
+    A training of an earlier version goes on with every text that is not a test text.
+    """
+    allowed = (
+        (lambda text: split_of(text) == "train")
+        if recipe.held_out == "validation"
+        else (lambda text: not is_test(text))
+    )
+    pieces = np.random.default_rng((recipe.seed, PIECE_STREAM))
+    return filter(allowed, with_pieces(filter(allowed, corpus), recipe.pieces, pieces))
 
 
 def validation_batches(corpus: Corpus, recipe: Recipe) -> Batches:

@@ -45,6 +45,15 @@ def test_pools_are_trained_one_after_another_and_then_skipped(corpus, tmp_path):
     assert read_metrics(tmp_path / "pool-all")[-1]["step"] == 4
 
 
+def test_no_workers_are_started_for_a_sweep_that_is_finished(corpus, tmp_path, monkeypatch):
+    command = ("generalization", "--pools", "10", "--preset", "tiny", "--data", corpus, "--out", tmp_path, *FAST)
+    assert sweep(*command, "--steps", 1).exit_code == 0
+    monkeypatch.setattr("alice.training.engine.open_cluster", lambda **options: pytest.fail("workers are started"))
+    again = sweep(*command, "--steps", 1, "--workers", 2)
+    assert again.exit_code == 0, again.output
+    assert again.stderr == "pool-10: finished, 1 steps\n"
+
+
 def test_sizes_are_trained_with_one_recipe(corpus, tmp_path):
     result = sweep("scaling", "--presets", "mini,0.5m", "--data", corpus, "--out", tmp_path, "--steps", 2, *FAST)
     assert result.exit_code == 0, result.output
@@ -103,6 +112,9 @@ MISTAKES = [
     (["generalization", "--pools", "0"], "'0', which is not a number of keys"),
     (["generalization", "--pools", ","], "--pools is empty"),
     (["generalization", "--pools", "10,10"], "--pools names 10 twice"),
+    (["generalization", "--pools", "10,010"], "--pools names 10 twice"),
+    (["generalization", "--seeds", "1,01"], "--seeds names 1 twice"),
+    (["generalization", "--scheduler", ""], "--scheduler is empty; give the address"),
     (["generalization", "--steps", "5", "--hours", "1"], "one budget"),
     (["scaling", "--presets", "mini,smal"], "there is no preset 'smal'; did you mean 'small'"),
     (["scaling", "--relabel", "none,frequent"], "there is no renaming 'frequent'"),

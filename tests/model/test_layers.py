@@ -60,6 +60,38 @@ def config() -> ModelConfig:
     return ModelConfig(d_model=16, n_layers=1, n_heads=2, d_mlp=24, n_ctx=32)
 
 
+def test_attention_in_bf16_on_a_cpu_is_computed_in_fp32_where_a_gradient_is_needed(config, monkeypatch):
+    attention, x = Attention(config, config.n_heads), torch.randn(2, 5, 16)
+    fused, seen = torch.nn.functional.scaled_dot_product_attention, []
+
+    def noted(q, *rest, **options):
+        seen.append(q.dtype)
+        return fused(q, *rest, **options)
+
+    monkeypatch.setattr(torch.nn.functional, "scaled_dot_product_attention", noted)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        attention(x, None)
+        with torch.no_grad():
+            attention(x, None)
+    assert seen == [torch.float32, torch.bfloat16]
+
+
+def test_attention_with_weights_in_bf16_has_a_gradient(config):
+    attention, x = Attention(config, config.n_heads).to(torch.bfloat16), torch.randn(2, 5, 16, dtype=torch.bfloat16)
+    answer = attention(x, None)
+    assert answer.dtype == torch.bfloat16
+    answer.sum().backward()
+    assert attention.qkv.weight.grad.isfinite().all()
+
+
+def test_attention_under_bf16_autocast_agrees_with_fp32(config):
+    attention, x = Attention(config, config.n_heads), torch.randn(2, 5, 16)
+    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    exact = attention(x, mask)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.allclose(attention(x, mask).float(), exact, atol=0.02)
+
+
 def test_attention_without_fusion_agrees_with_the_fused_one(config):
     attention = Attention(config, 2)
     x, mask = torch.randn(2, 9, 16), torch.ones(2, 9, dtype=torch.bool)

@@ -135,6 +135,22 @@ def test_one_training_that_fails_does_not_stop_the_others(scheduler, corpus, tmp
     assert [step_of(training) for training in (first, second, third)] == [4, 0, 4]
 
 
+def test_a_stop_does_not_wait_for_workers_that_never_come(corpus, tmp_path):
+    training, said, looks = small_training(tmp_path / "base", corpus, steps=4), [], []
+    with engine.open_cluster(workers=0) as client:
+        finished = engine.carry_out_on_workers(
+            sweep.plan([training], ()),
+            client,
+            SETTINGS,
+            stop=lambda: len(looks) > 1,
+            say=said.append,
+            look=lambda: looks.append(None),
+        )
+    assert not finished
+    assert said[1:] == ["base: waiting for a worker", "base: stopped before a worker had it"]
+    assert not training.folder.exists()
+
+
 class Ended:
     """A future that has ended."""
 
@@ -219,6 +235,33 @@ def test_without_dask_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(engine, "find_spec", lambda name: None)
     with pytest.raises(AliceError, match=r"run: pip install 'alice-interp\[dask\]'"), engine.open_cluster(workers=2):
         pass
+
+
+STARTING = """
+import os, signal
+from alice.cli import main
+from alice.training import engine
+from distributed import Nanny
+start = Nanny.start_unsafe
+async def interrupted(self):
+    os.killpg(0, signal.SIGINT)  # as a terminal does: to all processes, of which some start just then
+    return await start(self)
+Nanny.start_unsafe = interrupted
+main()
+"""
+
+
+def test_ctrl_c_while_workers_start_is_one_line(corpus, tmp_path):
+    arguments = ["sweep", "generalization", "--pools", "3", "--preset", "tiny", "--data", str(corpus)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", STARTING, *arguments, "--out", str(tmp_path / "out"), "--workers", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job may ignore it
+    )
+    _, said = process.communicate(timeout=600)
+    assert (process.returncode, said.split()) == (130, ["alice-interp:", "interrupted"])
 
 
 def test_ctrl_c_lets_local_workers_save(corpus, tmp_path):

@@ -1,6 +1,7 @@
 """Whether checkpoints had the same training, and whether they have seen validation texts."""
 
 from dataclasses import replace
+from shutil import rmtree
 
 import pytest
 from tiny import tiny
@@ -38,7 +39,7 @@ def test_another_budget_start_or_recipe_is_named(trained, variant, corpus, tmp_p
     other = replace(small_training(tmp_path / "other", corpus, steps=20, seed=1))
     carry_out(other)
     assert training_differences({"base": other.folder, "bijective": variant})
-    assert training_differences({"base": "base", "bijective": "bijective"}).endswith("some of them of base")
+    assert training_differences({"base": "base", "bijective": "bijective"}).endswith("some of them of dynamic")
 
 
 def test_without_a_record_nothing_is_known(trained, tmp_path):
@@ -57,3 +58,6 @@ def test_models_of_earlier_versions_and_what_starts_from_them_have_seen_validati
     carry_out(new, say=said.append)
     assert saw_validation(new.folder)
     assert any("was trained on validation texts" in line for line in said)
+    assert new.summary()["saw_validation"] is True
+    rmtree(old.folder)
+    assert saw_validation(new.folder)  # it is recorded, since the weights it started from may be replaced

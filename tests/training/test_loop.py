@@ -4,10 +4,11 @@ import math
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
-from trainings import carry_out, losses, same_weights, small_training, weights
+from trainings import RECIPE, carry_out, losses, same_weights, small_training, weights
 
 from alice.errors import AliceError
 from alice.model import Alice
@@ -16,8 +17,9 @@ from alice.text.alphabet import ENGLISH
 from alice.text.batches import text_keys
 from alice.text.cipher import key_pool
 from alice.text.corpus import open_corpus
+from alice.text.pieces import with_pieces
 from alice.text.split import select, split_of
-from alice.training.folder import read_metrics
+from alice.training.folder import Training, read_metrics
 from alice.training.loop import Trainer
 from alice.training.loss import Objective
 from alice.training.recipe import Recipe
@@ -162,3 +164,28 @@ def test_the_gradient_weighs_characters_as_the_recipe_says(corpus, tmp_path, wei
     Trainer(model, training.recipe, **options)._backward(batch, int(batch.mask.sum()))
     for parameter, gradient in zip(model.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
+
+
+def test_pieces_come_from_training_texts_only_and_are_the_same_when_resumed(corpus, tmp_path):
+    recipe, texts = replace(RECIPE, pieces=2), open_corpus(str(corpus), alphabet=ENGLISH)
+    train = list(select(texts, "train"))
+
+    def read(pieces):
+        stream, found = training_stream(texts, replace(recipe, pieces=pieces)).start(), []
+        while len(found) < pieces * len(train):
+            found += [ENGLISH.decode(row[row > 0].numpy()) for row in next(stream).plain_ids]
+        return found
+
+    found = read(2)
+    pieces = [text for text in found if text not in train]
+    assert pieces
+    assert all(any(piece in text for text in train) for piece in pieces)
+    assert read(2) == found
+    assert {split_of(piece) for piece in with_pieces(train, 20, np.random.default_rng(0))} > {"train"}
+    assert {split_of(piece) for piece in read(20)} == {"train"}
+    assert not carry_out(small_training(tmp_path / "a", corpus, steps=12, pieces=2), stop=lambda: True)
+    assert carry_out(Training.open(tmp_path / "a", {}), resume=True)
+    assert carry_out(small_training(tmp_path / "b", corpus, steps=12, pieces=2))
+    assert same_weights(tmp_path / "a", tmp_path / "b")
+    assert carry_out(small_training(tmp_path / "c", corpus, steps=12))
+    assert not same_weights(tmp_path / "b", tmp_path / "c")

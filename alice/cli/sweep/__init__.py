@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.console import Console
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from alice.training.engine import Settings
     from alice.training.sweep import Member
 
+Entry = TypeVar("Entry")
 ALL_KEYS = "all"
 """Stands for the pool of all keys: a fresh key for every text."""
 
@@ -99,7 +100,7 @@ def generalization(out: Path, pools: str, preset: str | None, seeds: str | None,
 
     With several seeds, it trains one for each combination.
     """
-    sizes = [_pool_size(entry) for entry in _entries(pools, "--pools")]
+    sizes = _distinct([_pool_size(entry) for entry in _entries(pools, "--pools")], "--pools")
     preset = preset or DEFAULT_PRESET
     members = {
         f"pool-{size or ALL_KEYS}{ending}": _Member(preset, {"cipher_pool": size} | seed)
@@ -144,9 +145,14 @@ def _entries(text: str, option: str) -> list[str]:
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if not entries:
         raise AliceError(f"{option} is empty; give one or more names, separated by commas")
-    if repeated := [entry for entry in entries if entries.count(entry) > 1]:
+    return _distinct(entries, option)
+
+
+def _distinct(found: list[Entry], option: str) -> list[Entry]:
+    """Return what an option names; raise if it names something twice, such as 3 and 03."""
+    if repeated := [one for one in found if found.count(one) > 1]:
         raise AliceError(f"{option} names {repeated[0]} twice; name each once")
-    return entries
+    return found
 
 
 def _pool_size(entry: str) -> int | None:
@@ -167,7 +173,7 @@ def _seeds(text: str | None, options: dict[str, Any]) -> list[tuple[str, dict[st
     for entry in entries:
         if not entry.isascii() or not entry.isdigit():
             raise AliceError(f"--seeds has {entry!r}, which is not a seed; give whole numbers")
-    return [(f"-seed-{int(entry)}", {"seed": int(entry)}) for entry in entries]
+    return [(f"-seed-{seed}", {"seed": seed}) for seed in _distinct([int(entry) for entry in entries], "--seeds")]
 
 
 def _sweep(analysis: str, out: Path, preset: str, members: dict[str, _Member], options: dict[str, Any]) -> None:
@@ -183,6 +189,8 @@ def _sweep(analysis: str, out: Path, preset: str, members: dict[str, _Member], o
     """
     threads, device, track = (options.pop(name) for name in ("threads", "device", "track"))
     engine, workers, scheduler = (options.pop(name) for name in ("engine", "workers", "scheduler"))
+    if scheduler == "":
+        raise AliceError("--scheduler is empty; give the address of a Dask scheduler, such as tcp://HOST:8786")
     if workers and scheduler:
         raise AliceError("--workers starts workers here, and --scheduler names one that has its own; leave one out")
     if engine and not (workers or scheduler):
@@ -200,7 +208,7 @@ def _sweep(analysis: str, out: Path, preset: str, members: dict[str, _Member], o
     ]
     planned = plan(trainings, changes)
     with stop_on_signals() as stop:
-        if workers or scheduler:
+        if (workers or scheduler) and not all(member.finished for member in planned):
             from alice.training.engine import Settings
 
             settings = Settings(threads or 1, device, track, frozenset(changes))

@@ -25,7 +25,7 @@ def measure(trainings: tuple[Path, ...], texts: int, threads: int, export: Path 
 
     Train with --keep-steps. This compares each checkpoint with what two ideal solvers answer: one that knows the pool,
     and one that knows nothing of the key. It writes measures.jsonl into each training folder; what is there already is
-    not measured again.
+    not measured again, unless it was measured on another number of texts; then it is replaced.
     """
     if export is not None:
         check_parent(export)
