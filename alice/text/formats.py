@@ -228,24 +228,30 @@ def _open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
 @contextmanager
 def write_lines(out: Path) -> Iterator[IO[str]]:
     """Open a .txt or .txt.gz file for one text per line; it appears when it is complete."""
-    with _write_text(out, "txt", "the texts are written one per line") as file:
+    check_ending(out, "txt", "the texts are written one per line")
+    with _write_text(out) as file:
         yield file
 
 
 @contextmanager
 def write_csv(out: Path, columns: Sequence[str]) -> Iterator[Callable[[Sequence[str]], object]]:
     """Open a .csv or .csv.gz file, write the column names and give the function that writes a row."""
-    with _write_text(out, "csv", f"the columns {' and '.join(columns)} are written") as file:
+    check_ending(out, "csv", f"the columns {' and '.join(columns)} are written")
+    with _write_text(out) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         yield writer.writerow
 
 
-@contextmanager
-def _write_text(out: Path, ending: str, why: str) -> Iterator[IO[str]]:
+def check_ending(out: Path, ending: str, why: str) -> None:
+    """Raise if the name of a file to write does not end in an extension, or in that and `.gz`."""
     if not out.name.lower().endswith((f".{ending}", f".{ending}.gz")):
         raise AliceError(f"{out} ends neither in .{ending} nor in .{ending}.gz; {why}, so use one of these extensions")
-    if out.suffix.lower() == f".{ending}":
+
+
+@contextmanager
+def _write_text(out: Path) -> Iterator[IO[str]]:
+    if out.suffix.lower() != ".gz":
         with atomic_write(out) as file:
             yield file
         return

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from made_up_books import make_library
 
 from alice.cli import main
 from alice.text.corpus import open_corpus
@@ -109,3 +110,74 @@ def test_a_source_is_never_overwritten(folder):
 def test_a_source_of_a_language_needs_the_flag(tmp_path):
     done = CliRunner().invoke(main, ["data", "prepare", "--source", "la=a.txt", "--out", str(tmp_path / "out.txt")])
     assert "--source is for --multilingual" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    """A folder with two made-up languages, and the libraries in them."""
+    folder = tmp_path_factory.mktemp("libraries")
+    made = {"en": make_library(seed=1), "la": make_library(seed=2)}
+    for code, library in made.items():
+        (folder / f"{code}.txt").write_text("\n".join(library.rows))
+    return folder, made
+
+
+@pytest.fixture(scope="module")
+def held_out(libraries, tmp_path_factory):
+    """The two files that are made of these, and the counts that the command prints."""
+    files = tmp_path_factory.mktemp("files")
+    train, test = files / "train.csv", files / "test.csv.gz"
+    done = run(libraries[0], "--segments", 100, "--out", train, "--held-out-books", test, "--json")
+    return train, test, json.loads(done.stdout)
+
+
+def test_no_book_is_in_both_files(libraries, held_out):
+    books = [
+        {(code, libraries[1][code].book_of.get(word)) for text, code in rows_of(file)[1:] for word in text.split()}
+        - {(code, None) for code in libraries[1]}
+        for file in held_out[:2]
+    ]
+    assert books[0].isdisjoint(books[1])
+    for code in libraries[1]:
+        assert sum(language == code for language, _ in books[0]) > 50
+        assert sum(language == code for language, _ in books[1]) == 2
+
+
+def test_languages_have_equal_shares_in_both_files_and_the_counts_are_theirs(held_out):
+    counts = held_out[2]
+    for file, name in zip(held_out[:2], ("written", "held_out"), strict=True):
+        header, *rows = rows_of(file)
+        assert header == ["text", "language"]
+        assert [language for _, language in rows] == ["en", "la"] * (len(rows) // 2)
+        assert counts[name] == len(rows)
+        assert {each[name] for each in counts["languages"].values()} == {len(rows) // 2}
+    assert {each["held_out_rows"] for each in counts["languages"].values()} == {80}
+
+
+def test_the_limit_does_not_apply_to_held_out_books(libraries, held_out, tmp_path):
+    args = "--segments", 100, "--limit", 3, "--out", tmp_path / "out.csv", "--held-out-books", tmp_path / "test.csv.gz"
+    done = run(libraries[0], *args)
+    assert len(rows_of(tmp_path / "out.csv")) == 7
+    assert (tmp_path / "test.csv.gz").read_bytes() == held_out[1].read_bytes()
+    assert "6 segments written to" in done.stdout
+    assert f"{held_out[2]['held_out']} segments of held-out books written to {tmp_path / 'test.csv.gz'}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("source", "held_out", "complaint"),
+    [
+        ("--multilingual sources", "a.csv", "are both a.csv; give two files"),
+        ("--multilingual sources", "b.csv", "no books of 'en' can be held out"),
+        ("--multilingual sources", "b.txt", "b.txt ends neither in .csv nor"),
+        ("--multilingual sources", "sources/b.csv", "is read by this command"),
+        ("sources/la.txt", "b.csv", "--held-out-books is for --multilingual"),
+    ],
+)
+def test_books_that_cannot_be_held_out_are_one_line_and_leave_no_file(folder, monkeypatch, source, held_out, complaint):
+    monkeypatch.chdir(folder.parent)
+    command = f"data prepare {source} --out a.csv --held-out-books {held_out}"
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 1
+    assert complaint in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in folder.parent.iterdir()] == ["sources"]

@@ -3,8 +3,9 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from alice.files import user_path
 from alice.outputs import check_file
 from alice.text import ALPHABETS, QUOTES, Corpus, Reason, Split, Tally, open_corpus
 from alice.text import segments as cut_segments
+from alice.text.books import hold_out_books
 from alice.text.cleaning import LONGEST
 from alice.text.corpus import POSSIBLE_SOURCES
-from alice.text.formats import write_csv, write_lines
+from alice.text.formats import check_ending, write_csv, write_lines
 from alice.text.multilingual import COLUMNS, LANGUAGES, SEGMENT, folder_sources, in_turn, named_sources
 from alice.text.split import select
 
@@ -107,6 +109,12 @@ def data() -> None:
     help="With --multilingual: where the texts of a language are; once for each.",
 )
 @click.option(
+    "--held-out-books",
+    "held_out",
+    type=FILE,
+    help="With --multilingual: second file to write, for testing; see below.",
+)
+@click.option(
     "--out",
     required=True,
     type=FILE,
@@ -115,19 +123,30 @@ def data() -> None:
 @force_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")  # fmt: skip
 def prepare(
-    out: Path, force: bool, as_json: bool, multilingual: bool, sources: tuple[str, ...], **options: Any
+    out: Path,
+    force: bool,
+    as_json: bool,
+    multilingual: bool,
+    sources: tuple[str, ...],
+    held_out: Path | None,
+    **options: Any,
 ) -> None:
     """Write the cleaned texts of SOURCE to a file, one per line, and say what was dropped and why.
 
     With --multilingual, SOURCE is a folder with one file per language, named by its code (en.txt.gz), or there is a
     --source for each. The file then has the columns text and language: segments of letters and space, 256 characters
     or slightly more, the languages in turn, as many of each as the smallest source or --limit allows.
+
+    With --held-out-books, rows that share rare words are grouped into probable books. Groups with about 3 % of the rows
+    of each language go to the second file instead, and rows between these groups and the rest to neither file.
     """
     choice = Choice(**options)
     if not multilingual and sources:
         raise AliceError("--source is for --multilingual; add that, or give the one source as an argument")
+    if not multilingual and held_out:
+        raise AliceError("--held-out-books is for --multilingual; add that, or hold out texts with --split")
     counts, show = (
-        (_prepare_multilingual(choice, sources, out, force=force), _print_languages)
+        (_prepare_multilingual(choice, sources, out, held_out, force=force), _print_languages)
         if multilingual
         else (_prepare(choice, out, force=force), _print_counts)
     )
@@ -173,11 +192,13 @@ def _prepare(choice: Choice, out: Path, *, force: bool) -> dict[str, Any]:
     }
 
 
-def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path, *, force: bool) -> dict[str, Any]:
-    """Write segments of the languages in turn to a CSV file, and return the counts.
+def _prepare_multilingual(
+    choice: Choice, pairs: tuple[str, ...], out: Path, held_out: Path | None, *, force: bool
+) -> dict[str, Any]:
+    """Write segments of the languages in turn to one CSV file, or two if books are held out, and return the counts.
 
     The defaults are those of the paper: letters and space only, segments of at least 256 characters. The limit applies
-    to each language.
+    to each language in `out`.
     """
     sources = _sources(choice.source, pairs)
     choice = replace(choice, alphabet=choice.alphabet or "letters", segments=choice.segments or SEGMENT)
@@ -185,32 +206,77 @@ def _prepare_multilingual(choice: Choice, pairs: tuple[str, ...], out: Path, *, 
     tallies = {code: Tally() for code in sources}
     corpora = {code: each.open() for code, each in choices.items()}
     read = [] if choice.source == QUOTES else [user_path(choice.source)]  # the folder, where it would be read next time
-    check_file(out, read=[*read, *(file for corpus in corpora.values() for file in corpus.files)], force=force)
-    texts = {code: choices[code].select(corpus.texts(tallies[code])) for code, corpus in corpora.items()}
-    written = Counter[str]()
-    with write_csv(out, COLUMNS) as write:
-        for text, code in track(in_turn(texts), "Writing segments"):
-            write((text, code))
-            written[code] += 1
-        if not written:
-            rows = ", ".join(f"{code} {tally.kept}" for code, tally in tallies.items())
-            raise AliceError(
-                f"not every language has a segment of {choice.segments} characters (usable rows: {rows}); "
-                "give longer sources or loosen the options"
-            )
+    read += [file for corpus in corpora.values() for file in corpus.files]
+    _check_files(out, held_out, read, force=force)
+    rows: dict[str, Iterable[str]] = {code: corpus.texts(tallies[code]) for code, corpus in corpora.items()}
+    counts: dict[str, dict[str, int]] = {code: {} for code in sources}
+    files: dict[Path, dict[str, Iterator[str]]] = {}
+    if held_out:
+        books: dict[str, list[str]] = {}
+        for code in track(sources, "Grouping rows into books", total=len(sources)):
+            rows[code], books[code], counts[code] = _without_books(code, list(rows[code]))
+        files[held_out] = {code: replace(choices[code], limit=None).select(books[code]) for code in sources}
+    files[out] = {code: choices[code].select(rows[code]) for code in sources}
+    segments = _write_segments(files, choice.segments, tallies)
     return {
         "out": str(out),
-        "written": written.total(),
+        "written": segments[out].total(),
+        **({"held_out_books": str(held_out), "held_out": segments[held_out].total()} if held_out else {}),
         "languages": {
             code: {
                 "source": sources[code],
                 "read": tally.read,
                 "dropped": {reason.value: count for reason, count in tally.dropped.most_common()},
-                "written": written[code],
+                **counts[code],
+                "written": segments[out][code],
+                **({"held_out": segments[held_out][code]} if held_out else {}),
             }
             for code, tally in tallies.items()
         },
     }
+
+
+def _check_files(out: Path, held_out: Path | None, read: list[Path], *, force: bool) -> None:
+    """Raise, before rows are grouped, if a file cannot be written or would replace one that is read or exists."""
+    for file in (out, held_out) if held_out else (out,):
+        check_file(file, read=read, force=force)
+        check_ending(file, "csv", f"the columns {' and '.join(COLUMNS)} are written")
+    both_exist = held_out is not None and held_out.exists() and out.exists()
+    if held_out and (held_out.resolve() == out.resolve() or (both_exist and held_out.samefile(out))):
+        raise AliceError(f"--out and --held-out-books are both {out}; give two files")
+
+
+def _without_books(code: str, rows: list[str]) -> tuple[list[str], list[str], dict[str, int]]:
+    """Return the rows of a language to train on, those of held-out books, and the counts."""
+    try:
+        sides = hold_out_books(rows)
+    except AliceError as error:
+        raise AliceError(f"no books of {code!r} can be held out: {error}") from error
+    counts = {"held_out_rows": int(sides.held_out.sum()), "rows_between": int(sides.between.sum())}
+    return list(compress(rows, sides.training)), list(compress(rows, sides.held_out)), counts
+
+
+def _write_segments(
+    files: dict[Path, dict[str, Iterator[str]]], length: int | None, tallies: dict[str, Tally]
+) -> dict[Path, Counter[str]]:
+    """Write the segments of the languages in turn to each file, and return how many there are of each language.
+
+    The files appear when all are complete.
+    """
+    written = {out: Counter[str]() for out in files}
+    with ExitStack() as stack:
+        for out, texts in files.items():
+            write = stack.enter_context(write_csv(out, COLUMNS))
+            for text, code in track(in_turn(texts), f"Writing {out.name}"):
+                write((text, code))
+                written[out][code] += 1
+            if not written[out]:
+                rows = ", ".join(f"{code} {tally.kept}" for code, tally in tallies.items())
+                raise AliceError(
+                    f"not every language has a segment of {length} characters for {out} (usable rows: {rows}); "
+                    "give longer sources or loosen the options"
+                )
+    return written
 
 
 def _sources(source: str, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -239,17 +305,21 @@ def _print_counts(counts: dict[str, Any]) -> None:
 
 
 def _print_languages(counts: dict[str, Any]) -> None:
-    table = Table("", "language", "rows read", "dropped", "segments written", box=None)
+    headings = {"read": "rows read", "dropped": "dropped", "held_out_rows": "held out", "rows_between": "between",
+                "written": "segments written", "held_out": "segments held out"}  # fmt: skip
+    shown = [name for name in headings if all(name in each for each in counts["languages"].values())]
+    table = Table("", "language", *(headings[name] for name in shown), box=None)
     for column in table.columns[2:]:
         column.justify = "right"
     for code, each in counts["languages"].items():
-        dropped = sum(each["dropped"].values())
-        table.add_row(
-            escape(code), LANGUAGES.get(code, ""), f"{each['read']:,}", f"{dropped:,}", f"{each['written']:,}"
-        )
+        numbers = {**each, "dropped": sum(each["dropped"].values())}
+        table.add_row(escape(code), LANGUAGES.get(code, ""), *(f"{numbers[name]:,}" for name in shown))
     console = Console()
     console.print(table)
     _print_written(console, counts, "segments")
+    if "held_out" in counts:
+        held_out = {"written": counts["held_out"], "out": counts["held_out_books"]}
+        _print_written(console, held_out, "segments of held-out books")
 
 
 def _print_written(console: Console, counts: dict[str, Any], what: str) -> None:
