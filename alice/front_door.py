@@ -199,13 +199,15 @@ def first_training_texts(source: str, count: int) -> list[str]:
 
 def load_kept(checkpoint: str | Path, device: "Device | None") -> "Alice":
     """Load a checkpoint unless it was the last one to be loaded and its files are the same."""
-    from alice.checkpoint import resolve
+    from alice.checkpoint import WEIGHTS, resolve
+    from alice.checkpoint.folder import CONFIG
     from alice.plugins.context.models import PLANTED
 
     if str(checkpoint).startswith(PLANTED):
         return load(checkpoint, device=device)
     folder = resolve(checkpoint)
-    state = tuple((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(folder.iterdir()))
+    files = [folder / name for name in (CONFIG, WEIGHTS)]  # a training may be adding and removing others
+    state = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.exists())
     return _load_folder(folder, state, device)
 
 

@@ -1,9 +1,10 @@
 """Guided search: a network proposes the entries of a key, language models decide between whole keys.
 
 A beam search over character n-grams starts from what the network is sure of and adds its log-probabilities to the
-score of each decision. It is narrow at first, and widened where the result is an unusual text. The best keys, the
-network's own key and all their neighbours by one swap are then ranked by characters, words and network together. The
-weights of the three turn scores into probabilities, which give each letter its confidence.
+score of each decision. It is narrow at first, and widened where the result is an unusual text. Where a short text
+stays unusual, the network has probably misled the search: a last one trusts it less. The best keys, the network's own
+key and all their neighbours by one swap are then ranked by characters, words and network together. The weights of the
+three turn scores into probabilities, which give each letter its confidence.
 """
 
 import math
@@ -29,6 +30,10 @@ NARROW, WIDE = (30, 4), (1000, 8)
 """Keys that are kept, and extensions scored for each, at first and for texts that turn out unusual."""
 SHORT = 64
 """Symbols below which the wide search is always run: a wrong text may look usual, too."""
+WIDER = 3
+"""How many times as many keys the last search keeps, for short texts that are unusual even then."""
+DOUBTED = 0.2
+"""Weight of the network in the last search, in which it does not influence the order of the letters either."""
 KEPT = 60
 """Candidates that are ranked in the end."""
 SWAPS = 40
@@ -112,6 +117,8 @@ class GuidedSearch:
         search.run(*self.narrow)
         if len(search.cipher) < SHORT or search.is_unusual:
             search.run(*self.wide)
+        if len(search.cipher) < SHORT and search.is_unusual:
+            search.run(WIDER * self.wide[0], self.wide[1], prior=DOUBTED, urgency=0.0)
         search.add(search.climb(search.keys[0]))
         return search
 
@@ -135,11 +142,11 @@ class _Search:
         """Whether the best key makes a text that is less likely than texts of this language usually are."""
         return self.language.fit(self.keys[0][self.cipher]) < self.language.usual
 
-    def run(self, beam: int, extensions: int) -> None:
+    def run(self, beam: int, extensions: int, *, prior: float = PRIOR, urgency: float = URGENCY) -> None:
         """Add the best keys of a beam search."""
         unsure = -(np.exp(self.network) * self.network).sum(1)
         search = BeamSearch(self.language.chars, beam, extensions)
-        self.add(search.find_keys(self.cipher, PRIOR * self.network, np.exp(-URGENCY * unsure)).keys[:KEPT])
+        self.add(search.find_keys(self.cipher, prior * self.network, np.exp(-urgency * unsure)).keys[:KEPT])
 
     def climb(self, key: Ints) -> Ints:
         """Return a key after the best swaps of two letters, and its best neighbours, (keys, 27)."""

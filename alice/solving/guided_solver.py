@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from alice.model import Alice
-from alice.solving.decoding import batches_of
+from alice.solving.decoding import batches_of, texts_at_once
 from alice.solving.guided import Candidates, GuidedSearch
 from alice.solving.language import Languages
 from alice.solving.language_model import Floats, Ints
@@ -45,6 +45,11 @@ class GuidedSolver:
 
         A text that cannot be solved comes back as it is, with an empty key and a note that says why.
         """
+        for some in texts_at_once(texts):
+            yield from self._solutions(some)
+
+    def _solutions(self, texts: Sequence[str]) -> Iterator[Solution]:
+        """Solve texts that the network reads before the first of them is searched."""
         readings = [read(text, self.model.alphabet) for text in texts]
         faults = [reading.fault(self.model.config.n_ctx) for reading in readings]
         said: dict[int, Opinion] = {}

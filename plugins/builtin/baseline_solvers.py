@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from alice.errors import AliceError
 from alice.plugins.hookspecs import hookimpl
 
 if TYPE_CHECKING:
@@ -37,7 +38,14 @@ def open_reference(setup: "SolverSetup") -> "Solver":
     from alice.solving import solve
 
     model = load_reference()
-    return lambda ciphertext: next(solve(model, [ciphertext])).plaintext
+
+    def solve_one(ciphertext: str) -> str:
+        solution = next(solve(model, [ciphertext]))
+        if not solution.key:  # what cannot be solved comes back as it is, which must not pass for an answer
+            raise AliceError(solution.note)
+        return solution.plaintext
+
+    return solve_one
 
 
 @hookimpl

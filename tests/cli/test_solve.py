@@ -67,7 +67,7 @@ def test_layers_are_shown_from_the_embedding_on(ckpt):
     [
         (["solve"], "give one thing to solve"),
         (["solve", "A", "--file", "x.txt"], "give one thing to solve"),
-        (["solve", "--file", "missing.txt"], "missing.txt cannot be read"),
+        (["solve", "--file", "missing.txt"], "there is no file missing.txt; check the path"),
         (["solve", "   "], "no text to solve"),
         (["solve", "1234"], "no letter to solve"),
         (["solve", "TEXT", "--ckpt", "no-such-model"], "there is no checkpoint 'no-such-model'"),

@@ -88,6 +88,15 @@ def test_without_animation_there_is_no_pause_and_no_cursor_is_moved(pauses):
     assert re.findall(r"\x1b\[[\d;?]*([a-zA-Z])", text).count("m") == len(re.findall(r"\x1b\[", text))
 
 
+def test_what_the_search_changed_is_underlined_after_the_networks_own_answer():
+    console = terminal()
+    show(SOLUTION, console, layers=False, before="ABAD!")
+    first, *rest = console.file.getvalue().splitlines()
+    assert first.endswith("\x1b[2;4mC\x1b[0m!")
+    assert first.count(";4m") == 1
+    assert not any(";4m" in line for line in rest)
+
+
 def test_a_narrow_terminal_gets_the_key_in_parts():
     letters = {letter: letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
     wide = replace(SOLUTION, ciphertext="A", plaintext="A", key=letters, confidence=dict.fromkeys(letters, 1.0))

@@ -12,7 +12,7 @@ from workbench import write_plugin
 from alice.cli import main
 from alice.errors import AliceError
 from alice.plugins import RunContext
-from alice.plugins.builtin.baseline_solvers import BASELINES
+from alice.plugins.builtin.baseline_solvers import BASELINES, REFERENCE
 from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS, register_solvers
 from alice.plugins.builtin.solver_scores import run_solvers
 from alice.plugins.conformance import tiny_texts
@@ -115,6 +115,12 @@ def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_ther
     assert sum(said == meant for said, meant in zip(answer, plain, strict=True)) > 0.8 * len(plain)
     with pytest.raises(AliceError, match="no text of the training split is left"):
         open_solver(name, register_solvers(), SolverSetup(lambda count: []))
+
+
+def test_a_text_that_the_reference_cannot_read_does_not_come_back_as_its_own_answer():
+    solver = open_solver(REFERENCE, solvers_of(RunContext()), SETUP)
+    with pytest.raises(AliceError, match=r"the solver 'alice-same-compute' failed on .* reads at most 1024"):
+        solver("AB " * 400)
 
 
 def test_subbreaker_says_how_to_install_it(monkeypatch):

@@ -10,10 +10,12 @@ from tiny import tiny
 
 from alice.front_door import solve
 from alice.solving import GuidedSearch, GuidedSolver
+from alice.solving import solve as solve_texts
 from alice.solving.fitting import calibrate, fit, letters_of, main, search_all
 from alice.solving.guided import FLOOR, Candidates, Weights
 from alice.solving.guided_solver import Opinion, changes, opinions
 from alice.solving.language import Languages, learn
+from alice.solving.solution import read
 from alice.statistics import reliability
 from alice.text import LETTERS, N_LETTERS, Key
 
@@ -63,6 +65,14 @@ def test_a_network_that_is_sure_and_wrong_does_not_ruin_a_long_text(search):
     plain, cipher, _ = encrypted(30, 1)
     wrong = np.random.default_rng(3).permutation(N_LETTERS)
     assert decrypted(search.find(cipher, advice(wrong, 0.9999))) == plain
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_a_short_text_that_stays_unusual_is_searched_without_the_network_in_the_lead(search, seed):
+    plain, cipher, _ = encrypted(6, seed)
+    wrong = np.random.default_rng(seed + 3).permutation(N_LETTERS)
+    small = GuidedSearch(search.languages, narrow=(2, 4), wide=(20, 4))
+    assert decrypted(small.find(cipher, advice(wrong, 0.9999))) == plain
 
 
 def test_keys_are_permutations_ranked_by_probability_and_each_is_there_once(search):
@@ -142,6 +152,23 @@ def test_texts_solved_together_are_solved_as_one_by_one_and_keep_what_is_no_lett
     assert set(together[0].confidence) == set(together[0].key) == set("QUINATV")
     assert together[1].note.startswith("there is no letter")
     assert "reads at most" in together[3].note
+
+
+@pytest.mark.parametrize("solve_all", [solve_texts, lambda model, texts: GuidedSolver(model, None).solutions(texts)])
+def test_the_first_of_many_texts_is_answered_before_all_are_read(solve_all, monkeypatch):
+    lines = []
+
+    def noted(text, alphabet):
+        lines.append(text)
+        return read(text, alphabet)
+
+    monkeypatch.setattr("alice.solving.decoding.TEXTS_AT_ONCE", 2)
+    for module in ("decoding", "guided_solver"):
+        monkeypatch.setattr(f"alice.solving.{module}.read", noted)
+    found = solve_all(tiny("bijective"), ["1", "2", "3", "4", "5"])
+    assert next(found).ciphertext == "1"
+    assert lines == ["1", "2"]
+    assert [one.ciphertext for one in found] == ["2", "3", "4", "5"]
 
 
 def likelihood(found, weights):

@@ -72,8 +72,8 @@ def solve(
 ) -> None:
     """Decrypt TEXT, or `-` for one text per line from standard input.
 
-    On a terminal, the brighter a letter, the more confident the solver is of it; letters that a layer changed are
-    underlined.
+    On a terminal, the brighter a letter, the more confident the solver is of it; letters that a layer or the search
+    changed are underlined.
     """
     _check_options(ctx, solver)
     lines, console = _lines(text, file), solve_console()
@@ -81,20 +81,22 @@ def solve(
     own = None
     if solver == MODEL or (solver == GUIDED and (layers or animated)):
         own = solve_lines(ckpt, lines, layers=layers or animated, device=device)
+    before = None
     if solver == GUIDED and own and animated:
-        show_first(own[0], console, layers=layers)
+        before = (first := next(own)).plaintext
+        show_first(first, console, layers=layers)
         own, layers, animated = None, False, False  # what was shown is not shown again
     if solver == GUIDED:
         found = solve_guided(ckpt, lines, lm_data, own=own, device=device)
     else:
-        found = iter(own) if own else solve_lines_by(solver, lines, lm_data, files)
+        found = _tracked(own, "Solving", len(lines)) if own else solve_lines_by(solver, lines, lm_data, files)
     for number, solution in enumerate(_solved(found)):
         if as_json:
             click.echo(json.dumps(_as_json(solution), ensure_ascii=False))
             continue
         if number:
             console.print()
-        show(solution, console, layers=layers, animated=animated, explain=explain)
+        show(solution, console, layers=layers, animated=animated, explain=explain, before=before)
 
 
 def _check_options(ctx: click.Context, solver: str) -> None:
@@ -115,12 +117,14 @@ def _check_options(ctx: click.Context, solver: str) -> None:
         raise AliceError(f"{found[0]} needs --solver {GUIDED}, which compares the model with the search")
 
 
-def solve_lines(ckpt: str, lines: list[str], *, layers: bool, device: str | None = None) -> "list[Solution]":
-    """Solve texts with a checkpoint."""
+def solve_lines(ckpt: str, lines: list[str], *, layers: bool, device: str | None = None) -> "Iterator[Solution]":
+    """Load a checkpoint and solve texts with it."""
     with busy("loading the model"):
-        from alice.front_door import solve as solve_texts
+        from alice.front_door import load_kept
+        from alice.solving import solve as solve_texts
 
-        return solve_texts(lines, model=ckpt, layers=layers, device=device)
+        model = load_kept(ckpt, device)
+    return solve_texts(model, lines, layers=layers)
 
 
 def solve_guided(
@@ -128,7 +132,7 @@ def solve_guided(
     lines: list[str],
     lm_data: Sequence[str],
     *,
-    own: "list[Solution] | None" = None,
+    own: "Iterator[Solution] | None" = None,
     device: str | None = None,
 ) -> "Iterator[Solution]":
     """Solve texts with a checkpoint and language models together; with a model's own answers, keep their layers.
@@ -141,7 +145,8 @@ def solve_guided(
         if lm_data:
             raise
         click.echo(f"note: solving with the model alone ({error})", err=True)
-        yield from own or solve_lines(ckpt, lines, layers=False, device=device)
+        own = own or solve_lines(ckpt, lines, layers=False, device=device)
+        yield from _tracked(own, "Solving", len(lines))
         return
     with busy("loading the model"):
         from alice.front_door import load_kept
@@ -149,8 +154,8 @@ def solve_guided(
 
         model = load_kept(ckpt, device)
     solver = GuidedSolver(model, open_languages(sources, track))
-    for number, solution in enumerate(_tracked(solver.solutions(lines), "Solving", len(lines))):
-        shown = own[number] if own else solution
+    for solution in _tracked(solver.solutions(lines), "Solving", len(lines)):
+        shown = next(own) if own else solution
         yield replace(solution, layers=shown.layers, layer_confidence=shown.layer_confidence)
 
 
@@ -210,6 +215,8 @@ def _lines(text: str | None, file: Path | None) -> list[str]:
     elif file is not None:
         try:
             lines = read_text(regular_file(file), most=LARGEST_FILE).splitlines()
+        except FileNotFoundError as error:
+            raise AliceError(f"there is no file {file}; check the path") from error
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise AliceError(

@@ -40,12 +40,21 @@ def show_first(solution: "Solution", console: Console, *, layers: bool) -> None:
 
 
 def show(
-    solution: "Solution", console: Console, *, layers: bool, animated: bool = False, explain: bool = False
+    solution: "Solution",
+    console: Console,
+    *,
+    layers: bool,
+    animated: bool = False,
+    explain: bool = False,
+    before: str | None = None,
 ) -> None:
-    """Print a solution: layers if asked for, plaintext, key with its confidence if known, and the note."""
+    """Print a solution: layers if asked for, plaintext, key with its confidence if known, and the note.
+
+    Letters that differ from the answer that was shown `before` are underlined.
+    """
     _show_layers(solution, console, layers=layers, animated=animated)
     if solution.key:
-        console.print(_shaded(solution.plaintext, *_of(solution)))
+        console.print(_shaded(solution.plaintext, *_of(solution), before))
         _show_key(solution, console)
     else:
         console.print(Text(solution.plaintext, style="dim"))
