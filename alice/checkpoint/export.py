@@ -13,7 +13,7 @@ from alice.files import atomic_write
 from alice.metrics import SHORT, bin_names
 from alice.model import Alice
 from alice.statistics import Estimate, Spread
-from alice.text import LETTERS, SHARED
+from alice.text import LETTERS, SHARED, Split
 
 ErrorRates = Mapping[str, tuple[Estimate, Spread, Estimate]]
 """Mean over texts, median and rate per character, in percent, of each length bin, short and long texts and all."""
@@ -38,6 +38,7 @@ def export(
     log: bytes,
     errors: ErrorRates,
     apart: ErrorRates | None = None,
+    split: Split = "test",
     command: str,
 ) -> None:
     """Write a checkpoint folder with the log and summary of its training, and its card.
@@ -50,6 +51,7 @@ def export(
         log: contents of the training's metrics.jsonl.
         errors: the error rates to print on the card.
         apart: those of the texts that share no passage with a text of another split.
+        split: the split of the corpus that they are measured on.
         command: the command that measures these error rates.
 
     """
@@ -59,18 +61,23 @@ def export(
     write_json(out / TRAINING, training)
     with atomic_write(out / CARD) as card:
         shown = {**training, "data": printable(training["data"])}
-        card.write(_facts(out, printable(name), model, shown) + _errors(errors, apart, printable(command)) + _LIMITS)
+        card.write(
+            _facts(out, printable(name), model, shown) + _errors(errors, apart, split, printable(command)) + _LIMITS
+        )
 
 
 def _facts(out: Path, name: str, model: Alice, training: Mapping[str, Any]) -> str:
     config, recipe, used = model.config, training["recipe"], training["totals"]
     keys = f"a pool of {recipe['cipher_pool']} keys" if recipe["cipher_pool"] else "a fresh random key for every text"
+    pieces = f", up to {recipe['pieces']} short pieces of each" if recipe.get("pieces") else ""
     limits = {"characters": recipe["batch_tokens"], "texts": recipe["batch_texts"]}
     batch = " and ".join(f"{limit} {what}" for what, limit in limits.items() if limit)
     start = ""
     if "started_from" in training:
-        earlier, name = training["before"]["steps"], f"`{training['started_from']}`"
-        start = f".\n  {earlier:,} of these steps are those of {name}, whose weights it started from"
+        earlier, origin = training["before"]["steps"], training["started_from"]
+        origin = f"an earlier `{origin}`" if origin == name else f"`{origin}`"
+        start = f".\n  {earlier:,} of these steps are those of {origin}, whose weights it started from"
+        start += ";\n  the lengths of texts and the recipe are those of the steps since then"
     size = sum(weight.numel() for weight in model.parameters())
     hypernet = f" and a hypernetwork of {config.hyper_layers}" if config.variant == "dynamic" else ""
     return f"""# {name}
@@ -81,8 +88,9 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 
 ## Training
 
-- Data: the training split of {training["data"]} ({_share(recipe)}, chosen by a hash of the letters), texts of 15 to
-  {recipe["max_length"]} characters, {keys}{_changes(training)}.
+- Data: the training split of {training["data"]} ({_share(training)},
+  chosen by a hash of the letters), texts of 15 to {recipe["max_length"]} characters{pieces},
+  {keys}{_changes(training)}.
 - Symbols: {_symbols(model)}.
 - Recipe: {_optimizer(recipe)}.
   {recipe["warmup_steps"]} steps of warm-up, schedule {recipe["schedule"]}, batches of at most {batch}, gradient clipped
@@ -92,9 +100,11 @@ Exported on {datetime.now(UTC):%Y-%m-%d} with `alice-interp ckpt export`.
 """
 
 
-def _share(recipe: Mapping[str, Any]) -> str:
-    """Return how much of a corpus a recipe trains on; earlier versions had no validation split."""
-    return "95 %" if recipe.get("held_out") == "validation" else "97.5 %"
+def _share(training: Mapping[str, Any]) -> str:
+    """Return how much of a corpus a model was trained on; earlier versions had no validation split."""
+    if training["recipe"].get("held_out") != "validation":
+        return "97.5 %"
+    return "95 %, and 97.5 % before its last training" if training.get("saw_validation") else "95 %"
 
 
 def _changes(training: Mapping[str, Any]) -> str:
@@ -121,7 +131,8 @@ def _optimizer(recipe: Mapping[str, Any]) -> str:
     )
 
 
-def _errors(errors: ErrorRates, apart: ErrorRates | None, command: str) -> str:
+def _errors(errors: ErrorRates, apart: ErrorRates | None, split: Split, command: str) -> str:
+    texts = "texts" if split == "all" else f"{split} texts"
     parts = (f"<{SHORT}", f">={SHORT}", "all")
     rows = [_row(part, *errors[part]) for part in (*bin_names(), *parts)]
     rows += [_row(f"{part}, apart", *apart[part]) for part in parts] if apart is not None else []
@@ -130,7 +141,7 @@ Texts apart share no {SHARED} characters in a row with a text of the same file t
     return f"""
 ## Symbol error rate
 
-In percent, over {errors["all"][0].count:,} test texts under unseen keys; measured with `{command}`.
+In percent, over {errors["all"][0].count:,} {texts} under unseen keys; measured with `{command}`.
 The mean is over texts. Per character, as in the authors' training script, long texts count more.{meaning}
 
 | length | texts | mean ± standard error | median (16-84 %) | per character |

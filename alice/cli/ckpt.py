@@ -20,6 +20,7 @@ from alice.cli.options import (
     NearestGroup,
     device_option,
     force_option,
+    split_option,
 )
 from alice.cli.progress import track
 from alice.errors import AliceError, printable
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from alice.model import Alice, ModelConfig
     from alice.solving import ErrorTable
     from alice.solving.known_text import Check
+    from alice.text import Split
 
 ONNX_TEXTS = 200
 """Texts on which the answers of an ONNX file are compared, unless the user says otherwise."""
@@ -102,11 +104,12 @@ def show(name: str, as_json: bool) -> None:
     help="A checkpoint that this program reads, or a file for any ONNX runtime.",
 )
 @click.option("--name", help="Name on the card of a checkpoint.  [default: the name of --out]")
-@click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on; its test split is used.")
+@click.option("--data", default=QUOTES, show_default=True, help="Corpus to measure on.")
+@split_option
 @click.option(
     "--samples",
     type=AtLeast(1),
-    help=f"Maximum number of texts.  [default: the whole test split, or {ONNX_TEXTS} with --format onnx]",
+    help=f"Maximum number of texts.  [default: the whole split, or {ONNX_TEXTS} with --format onnx]",
 )
 @force_option
 @device_option
@@ -125,7 +128,9 @@ def export(source: Path, kind: str, name: str | None, **options: Any) -> None:
     _export_onnx(source, **options)
 
 
-def _export_onnx(source: Path, *, out: Path, data: str, samples: int | None, force: bool, device: str | None) -> None:
+def _export_onnx(
+    source: Path, *, out: Path, data: str, split: "Split", samples: int | None, force: bool, device: str | None
+) -> None:
     from alice.checkpoint import onnx_file, resolve
     from alice.model import Alice
     from alice.plugins.context import RunContext
@@ -134,7 +139,7 @@ def _export_onnx(source: Path, *, out: Path, data: str, samples: int | None, for
     folder = resolve(source)
     check_file(out, read=[folder], force=force)
     model = Alice.from_pretrained(source, device=device)
-    ctx = RunContext.open(model, data=data, samples=samples or ONNX_TEXTS, tracker=track)
+    ctx = RunContext.open(model, data=data, split=split, samples=samples or ONNX_TEXTS, tracker=track)
     found = onnx_file.write(out, model, ctx.progress(ctx.batches, "Comparing answers"))
     click.echo(
         f"check: onnxruntime gives the model's answer for all {found.characters:,} characters of {found.texts} texts; "
@@ -144,8 +149,17 @@ def _export_onnx(source: Path, *, out: Path, data: str, samples: int | None, for
 
 
 def _export_checkpoint(
-    training: Path, *, out: Path, name: str | None, data: str, samples: int | None, force: bool, device: str | None
+    training: Path,
+    *,
+    out: Path,
+    name: str | None,
+    data: str,
+    split: "Split",
+    samples: int | None,
+    force: bool,
+    device: str | None,
 ) -> None:
+    from alice.checkpoint import TRAINING
     from alice.checkpoint.export import export as write_export
     from alice.checkpoint.export import round_to_half
     from alice.cli.evaluate import measure
@@ -153,10 +167,12 @@ def _export_checkpoint(
     from alice.training import Training
 
     check_folder(out, writes="checkpoint", read=[training, *open_corpus(data).files], replace=force)
+    if not (training / TRAINING).exists():
+        raise AliceError(f"{training} is not the folder of a training (no {TRAINING}); give one that `train` wrote")
     opened = Training.open(training, {})
     summary, log = opened.summary(), opened.log()
     model = round_to_half(Alice.from_pretrained(training, device=device))
-    errors = measure(model, data, samples=samples)
+    errors = measure(model, data, split=split, samples=samples)
     name = name or out.name
     write_export(
         out,
@@ -166,7 +182,9 @@ def _export_checkpoint(
         log=log,
         errors=_rates(errors),
         apart=None if errors.apart is None else _rates(errors.apart),
+        split=split,
         command=f"alice-interp evaluate --ckpt {name} --data {source_name(data)}"
+        + (f" --split {split}" if split != "test" else "")
         + (f" --samples {samples}" if samples else ""),
     )
     click.echo(f"done: {out}")

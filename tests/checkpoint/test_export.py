@@ -66,6 +66,8 @@ def test_the_card_shows_the_measured_error_rates_and_the_command(first, tmp_path
     assert "The mean is over texts. Per character, as in the authors' training script, long texts count more." in card
     assert "[32,64)" not in card
     assert "- 10 steps" in card
+    assert "whose weights it started from" not in card
+    assert "pieces" not in card
     assert "batches of at most 512 characters" in card
 
 
@@ -84,13 +86,23 @@ def test_totals_include_the_export_that_a_training_started_from(first, corpus, t
     assert first.totals().tokens < second.totals().tokens
 
 
+def test_the_card_of_a_model_trained_further_speaks_of_an_earlier_one_of_its_name(corpus, tmp_path):
+    first, second = (small_training(tmp_path / part / "tiny", corpus, steps=2) for part in ("a", "b"))
+    carry_out(first)
+    carry_out(second := replace(second, init=str(first.folder)))
+    assert "2 of these steps are those of an earlier `tiny`," in ship(second, tmp_path / "out")[1]
+
+
 def test_the_card_names_the_training_that_another_started_from_and_no_path(first, corpus, tmp_path):
-    pool = {"cipher_pool": 5, "batch_tokens": None, "batch_texts": 8}
+    pool = {"cipher_pool": 5, "batch_tokens": None, "batch_texts": 8, "pieces": 3}
     second = replace(small_training(tmp_path / "second", corpus, steps=2, **pool), init=str(first.folder))
     carry_out(second)
     _, card = ship(second, tmp_path / "out")
+    assert card.startswith("# tiny\n")
     assert "- 12 steps" in card
     assert "of these steps are those of `first`, whose weights it started from" in card
+    assert "the lengths of texts and the recipe are those of the steps since then" in card
+    assert "up to 3 short pieces of each" in card
     assert json.loads((tmp_path / "out" / "training.json").read_text())["started_from"] == "first"
     assert str(tmp_path) not in (tmp_path / "out" / "training.json").read_text()
     assert "a pool of 5 keys" in card

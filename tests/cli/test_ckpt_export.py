@@ -36,6 +36,15 @@ def test_the_card_has_the_error_rates_of_evaluate(training, tmp_path):
     assert rows["all"] == f"{mean['mean']:.2f} ± {mean['error']:.2f}"
 
 
+def test_a_card_can_be_measured_on_a_whole_corpus(training, tmp_path):
+    held_out = write_corpus(tmp_path / "held-out.txt", 40)
+    done = invoke("ckpt", "export", training.folder, "--out", tmp_path / "tiny", "--data", held_out, "--split", "all")
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "tiny" / "card.md").read_text()
+    assert "over 40 texts under unseen keys" in card
+    assert "`alice-interp evaluate --ckpt tiny --data held-out.txt --split all`" in card
+
+
 def test_a_training_is_not_exported_onto_itself(training):
     before = (training.folder / "model.safetensors").read_bytes()
     done = invoke("ckpt", "export", training.folder, "--out", training.folder, "--data", training.data)
@@ -48,7 +57,7 @@ def test_a_folder_that_is_not_a_training_is_one_line(tmp_path):
     (tmp_path / "empty").mkdir()
     done = invoke("ckpt", "export", tmp_path / "empty", "--out", tmp_path / "out")
     assert done.exit_code == 1
-    assert "does not hold a training" in done.stderr
+    assert "empty is not the folder of a training (no training.json); give one that `train` wrote" in done.stderr
 
 
 @pytest.fixture
