@@ -59,7 +59,7 @@ def run_analysis(
 
 def analyse(analysis: Analysis, ctx: RunContext, *, plugin: Plugin | None = None) -> Report:
     """Run an analysis and return its report without storing it."""
-    ctx = _unread(ctx)
+    ctx = unread(ctx)
     with as_one_line(analysis):
         json.dumps(provenance.describe(analysis, ctx, plugin))  # fail now if the options cannot be written
         started = perf_counter()
@@ -140,7 +140,7 @@ def _check_writable(out: Path) -> None:
                 path.rmdir()
 
 
-def _unread(ctx: RunContext) -> RunContext:
+def unread(ctx: RunContext) -> RunContext:
     """Return the context with nothing read yet, so that provenance covers what this analysis reads."""
     texts = ctx.texts.unread() if ctx.texts is not None else None
-    return replace(ctx, texts=texts, others=tuple(_unread(other) for other in ctx.others))
+    return replace(ctx, texts=texts, others=tuple(unread(other) for other in ctx.others))

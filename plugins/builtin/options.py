@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from alice.plugins.context import RunContext
 
 
-def trainings_field(sweep: str) -> Any:
-    """Return the field of the option `--trainings`; `sweep` is the command that makes such trainings."""
+def trainings_field(sweep: str, bundled: str) -> Any:
+    """Return the field of the option `--trainings`: the command that makes such trainings, and the bundled ones."""
     return field(
         default=(),
         metadata={
-            "help": "Training folder, or a folder of them; may be repeated.",
-            "missing": f"make some with: {sweep} --out DIR",
+            "help": f"Training folder, or a folder of them; {bundled} are those of the package. May be repeated.",
+            "missing": f"make some with: {sweep} --out DIR, or give {bundled}",
         },
     )
 

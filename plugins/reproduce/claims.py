@@ -15,8 +15,8 @@ NO_PROBED = "It needs a base or a bijective model: give one with `--ckpt`."
 NO_BASE = "It needs a base model: give one with `--ckpt`."
 TOO_FEW = "There are too few trainings, or they have measured nothing yet."
 EQUAL = (
-    "Only models of equal training (texts, recipe, steps) are compared; the bundled `bijective` is `base` with more "
-    "training."
+    "Only models of equal training (texts, recipe, steps) are compared, which the bundled `base` and `bijective` are "
+    "not."
 )
 NO_REFUTING = "cannot be refuted by a sample: one case is enough to show it, and without any it stays undecided."
 

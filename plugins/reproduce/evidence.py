@@ -144,7 +144,7 @@ def equal_operations(found: Finding) -> Read | None:
         return None
     rows = found.rows("equal-operations")
     metrics = {metric.name: metric for metric in found.report.result.metrics}
-    lead, size, predicted = (metrics[name] for name in ("larger-minus-smaller", "size-exponent", "predicted-ser"))
+    lead = metrics["larger-minus-smaller"]
     low, high = lead.interval or (-np.inf, np.inf)
     decided = "the larger model wins" if high < 0 else "the smaller model wins"
     verdict = decided if high < 0 or low > 0 else "these seeds do not decide"
@@ -158,7 +158,12 @@ def equal_operations(found: Finding) -> Read | None:
         (row["model"], f"{row['weights']:,}", str(row["seeds"]), _interval(row["ser"], row["low"], row["high"]))
         for row in rows
     ]
-    for what, metric in (("exponent of the weights", size), ("SER extrapolated to the paper's 85M model", predicted)):
+    law = {
+        "size-exponent": "exponent of the weights",
+        "held-out-ser": f"SER of {rows[-1]['model']} by the law of the other sizes",
+        "predicted-ser": "SER extrapolated to the paper's 85M model",
+    }
+    for metric, what in ((metrics[name], what) for name, what in law.items() if name in metrics):
         table.append((what, "", "", _interval(float(metric), *(metric.interval or (None, None)))))
     return sentence, columns, table
 

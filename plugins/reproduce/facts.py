@@ -17,7 +17,8 @@ from alice.plugins.reproduce import checks, verdicts
 from alice.plugins.reproduce.claims import CLAIMS
 from alice.plugins.reproduce.evidence import EVIDENCE
 from alice.plugins.reproduce.items import ITEMS
-from alice.plugins.reproduce.plan import ANALYSES, OPTIONS, RUN_SET, SAMPLES
+from alice.plugins.reproduce.plan import ANALYSES, OPTIONS, SAMPLES
+from alice.training.bundled import RUN_SET
 
 DATA = (".json", ".jsonl", ".safetensors")
 """Files whose contents matter; descriptions for readers do not."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from alice.plugins.context import RunContext
+from alice.training.bundled import RUN_SET
 
 if TYPE_CHECKING:
     from alice.plugins.context.models import NamedModel
@@ -33,8 +34,10 @@ RUN_AS = {"baselines": "errors-by-length"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "baselines": {"solver": (), "baselines": True},
     "probe": {"kind": "linear", "repeats": 1, "target": ("rank", "word-length")},
+    "speed": {"seconds": 60.0},
 }
-"""Options that differ from the defaults, besides the number of texts."""
+"""Options that differ from the defaults, besides the number of texts. The time is for all rounds of `speed`: a claim
+that was timed in one round only has no interval."""
 SAMPLES: dict[str, int] = {
     "early-exit": 1000,
     "key-recovery": 1000,
@@ -52,8 +55,6 @@ FEWEST, MOST = {"probe": 4}, {"baselines": 32}
 for each text."""
 COMPARED: dict[str, dict[str, Any]] = {"errors-by-length": {"solver": ()}, "ngram": {}}
 """Analyses whose claims compare two variants, with their options on the run set, where no other solver is needed."""
-RUN_SET = Path(__file__).with_name("run_set")
-"""What the package ships: small models of the three variants with the same training, and logs of trainings."""
 SHIPPED = {"generalization": "pools", "scaling": "sizes"}
 """Folders of the run set with the logs and measures of trainings, by analysis."""
 SWEEP = "It needs trainings: make them with `alice-interp sweep {0} --out DIR`, then give `--{0}-trainings DIR`."

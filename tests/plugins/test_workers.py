@@ -67,6 +67,14 @@ def test_tensors_and_batches_survive_the_worker_that_made_them(ctx):
         assert all(torch.equal(getattr(batch, name), getattr(again, name)) for name in ("cipher_ids", "keys", "index"))
 
 
+def test_numbers_arrive_to_the_last_bit(ctx):
+    def drawn(number):
+        return torch.randn(5, dtype=torch.float32, generator=torch.Generator().manual_seed(number))
+
+    for wanted, found in zip(map(drawn, range(10)), numbers(ctx.divided(2), drawn), strict=True):
+        assert torch.equal(found, wanted)
+
+
 def test_no_texts_need_no_workers(ctx):
     assert numbers(ctx.divided(4), lambda number: number, count=0) == []
 

@@ -32,7 +32,7 @@ class Generalization:
     name = "generalization"
     checkpoints = "none"
     needs = ("trainings",)
-    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep generalization")
+    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep generalization", "bundled:pools")
     window: int = field(
         default=51, metadata={"help": "Logged losses to smooth over at most; fewer in a short training."}
     )
@@ -46,7 +46,7 @@ class Generalization:
     def run(self, ctx: "RunContext") -> "Result":
         """Read the trainings and compare their pools."""
         from alice.plugins.builtin.generalization.account import gather
-        from alice.plugins.builtin.generalization.claims import check_claims
+        from alice.plugins.builtin.generalization.claims import check_claims, mixture_controls
         from alice.plugins.builtin.generalization.measure import measure
         from alice.plugins.builtin.generalization.report import report
         from alice.training import read_trainings
@@ -54,8 +54,9 @@ class Generalization:
         found = read_trainings(self.trainings)
         account, notes = gather(found)
         claims = check_claims(account, ctx.rng) if account is not None else []
+        controls = mixture_controls(account, ctx.rng) if account is not None else []
         pools = measure(replace(found, notes=(*found.notes, *notes)), window=self.window)
-        return report(pools, self.threshold, window=self.window, account=account, claims=claims)
+        return report(pools, self.threshold, window=self.window, account=account, claims=claims, controls=controls)
 
 
 @hookimpl

@@ -17,10 +17,16 @@ LEARNED = 0.5
 """Share of the letters that must be right under keys of the pool before it makes sense to ask what carries over."""
 CARRIED = 0.5
 """Share of the accuracy on keys of the pool that new keys must reach: the pool at which they do is the threshold."""
+READ = 0.25
+"""Share of the letters that must be right under new keys before the label depth means anything. It is measured under
+new keys, as a share of an effect that a network which reads nothing there does not have; an untrained one has some
+depth, too."""
 DRAWS = 1000
 """Draws of seeds for an interval."""
 FEWEST_SEEDS = 2
 """With fewer seeds there is no interval."""
+BOTH, POOL_ALONE, GENERAL_ALONE = slice(None), slice(-1, None), slice(1)
+"""Places in POOL_WEIGHTS of mixtures with both references, and with one."""
 Statistic = Callable[["Account"], float]
 
 
@@ -67,6 +73,11 @@ class Account:
         return np.where(self.letters_pool >= LEARNED, self.letters_new / np.maximum(self.letters_pool, LEARNED), np.nan)
 
     @cached_property
+    def label_depth(self) -> Floats:
+        """Label depth, (pool, seed, step); NaN where there is none, or fewer than `READ` are right under new keys."""
+        return np.where(self.letters_new >= READ, self.values("label_depth"), np.nan)
+
+    @cached_property
     def mixtures(self) -> Floats:
         """KL divergence from the network to mixtures of the references, (pool, seed, step, lapse, weight)."""
         return self.values("mixtures")
@@ -98,24 +109,28 @@ class Account:
 def gather(found: Found) -> tuple[Account | None, tuple[str, ...]]:
     """Return the account of the trainings that have measures, if any, and sentences about those that are left out."""
     measured = {training: read_measures(training.folder) for training in found.trainings}
-    usable = {one: rows for one, rows in measured.items() if rows and one.used >= 1}
     if not any(measured.values()):
         return None, ()
-    runs = {(one.recipe.cipher_pool, one.recipe.seed): (one, rows) for one, rows in usable.items()}
+    runs: dict[tuple[int | None, int], tuple[TrainingRecord, list[Measured]]] = {}
+    for one, rows in measured.items():
+        if rows and one.used >= 1:
+            runs.setdefault((one.recipe.cipher_pool, one.recipe.seed), (one, rows))
     pools = sorted({pool for pool, _ in runs}, key=lambda pool: pool or math.inf)
     seeds = sorted({seed for _, seed in runs if all((pool, seed) in runs for pool in pools)})
     kept = [runs[pool, seed] for pool in pools for seed in seeds]
-    names = {training.name for training, _ in kept}
-    left = [training.name for training in found.trainings if training.name not in names]
+    used = {training.folder for training, _ in kept}
+    left = [training.name for training in found.trainings if training.folder not in used]
     notes = (
-        f"Left out of the account, being unfinished, without measures or of a seed that other pools lack: "
-        f"{', '.join(left)}.",
+        "Left out of the account, being unfinished, without measures, of a seed that other pools lack, or of the pool "
+        f"and seed of another training: {', '.join(left)}.",
     )
     steps = sorted(set.intersection(*({row.step for row in rows} for _, rows in kept))) if kept else []
     if not steps:
         return None, notes
     if not _alike([row.snapshot for _, rows in kept for row in rows]):
         return None, ("The measured networks differ in layers or heads, so there is no account of them.",)
+    if len({row.texts for _, rows in kept for row in rows}) > 1:
+        return None, ("The trainings were measured on different numbers of texts; repeat `sweep measure` with one.",)
     return _account(runs, pools, seeds, steps), notes if left else ()
 
 
@@ -213,28 +228,52 @@ def best_mixture(mixtures: Floats) -> Floats:
     return np.stack([np.array(LAPSES)[rows], np.array(POOL_WEIGHTS)[columns]], axis=-1)
 
 
-def explained(account: Account, *, ignorance: bool) -> float:
+def explained(account: Account, *, ignorance: bool, weights: slice = BOTH) -> float:
     """Return the share of the KL divergence that mixtures of the references explain on held-out cells.
 
     A cell is a pool of limited size at a step. The weights of its mixture are the means of those of the cells next to
     it, which know nothing of it. The divergence from the network to that mixture is compared with that to a uniform
-    answer, summed over cells. Without `ignorance`, the mixture has only the least lapse of the grid.
+    answer, summed over cells. Without `ignorance`, the mixture has only the least lapse of the grid. `weights` are
+    those of the pool reference that it may have.
     """
-    cells = account.mixtures[: len(account.sizes)].mean(1)  # (pool, step, lapse, weight)
+    cells = _cells(account)
     if not cells.size or cells.shape[0] < 2 or cells.shape[1] < 2:
         return math.nan
-    allowed = cells if ignorance else cells[..., :1, :]
-    weights = _from_neighbours(best_mixture(allowed))
-    left = _interpolated(cells, weights)
-    whole = cells[..., -1, 0]  # a lapse of 1 is a uniform answer
-    return float(1 - left.sum() / whole.sum()) if whole.sum() > 0 else math.nan
+    allowed = np.full_like(cells, np.inf)
+    lapses = slice(None) if ignorance else slice(1)
+    allowed[..., lapses, weights] = cells[..., lapses, weights]
+    return _share(cells, _interpolated(cells, _from_neighbours(best_mixture(allowed))))
 
 
-def _from_neighbours(weights: Floats) -> Floats:
-    """Return the mean of each cell's neighbours, one pool or one step away, (pool, step, 2)."""
-    padded = np.pad(weights, ((1, 1), (1, 1), (0, 0)), constant_values=np.nan)
+def explained_at_most(account: Account) -> float:
+    """Return what mixtures would explain, ignorance included, if those of each cell were fitted to that cell."""
+    cells = _cells(account)
+    return _share(cells, cells.min((-2, -1)))
+
+
+def _cells(account: Account) -> Floats:
+    """Return the divergences of the limited pools, a mean over seeds, (pool, step, lapse, weight)."""
+    return np.asarray(account.mixtures[: len(account.sizes)].mean(1))
+
+
+def _share(cells: Floats, left: Floats) -> float:
+    """Return by how much divergences are below that of a uniform answer, which is a lapse of 1."""
+    whole = cells[..., -1, 0].sum()
+    return float(1 - left.sum() / whole) if whole > 0 else math.nan
+
+
+def _from_neighbours(mixtures: Floats) -> Floats:
+    """Return lapse and pool weight of each cell from its neighbours, one pool or one step away, (pool, step, 2).
+
+    What is averaged is the share of each reference in the whole mixture: where all of it is ignorance, the weight
+    within the rest says nothing.
+    """
+    lapses, weights = mixtures[..., 0], mixtures[..., 1]
+    shares = np.stack([1 - lapses, (1 - lapses) * weights], axis=-1)  # of both references, of the pool's
+    padded = np.pad(shares, ((1, 1), (1, 1), (0, 0)), constant_values=np.nan)
     around = [padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]]
-    return np.asarray(np.nanmean(around, axis=0))
+    both, pool = np.moveaxis(np.nanmean(around, axis=0), -1, 0)
+    return np.stack([1 - both, np.divide(pool, both, out=np.zeros_like(pool), where=both > 0)], axis=-1)
 
 
 def _interpolated(grids: Floats, weights: Floats) -> Floats:

@@ -41,20 +41,20 @@ def measure_trainings(
 
 def export_run_set(folders: Iterable[Path], out: Path) -> int:
     """Write descriptions, logs and measures of trainings into a folder each, without weights; return the bytes."""
-    written = 0
+    size = 0
     for folder in folders:
         target = out / folder.resolve().name
         if target.resolve() == folder.resolve():
             raise AliceError(f"{target} is the training itself; export to another folder")
         summary = _description(folder)  # before anything is written: it may fail
         make_folder(target)
-        for name in (METRICS, MEASURES):
-            if (folder / name).exists():
-                with atomic_write(target / name, "wb") as file:
-                    file.write((folder / name).read_bytes())
+        logs = [name for name in (METRICS, MEASURES) if (folder / name).exists()]
+        for name in logs:
+            with atomic_write(target / name, "wb") as file:
+                file.write((folder / name).read_bytes())
         write_json(target / TRAINING, summary)  # last: a folder that has it is complete
-        written += sum(path.stat().st_size for path in target.iterdir())
-    return written
+        size += sum((target / name).stat().st_size for name in (*logs, TRAINING))
+    return size
 
 
 def _description(folder: Path) -> dict[str, Any]:

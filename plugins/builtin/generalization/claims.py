@@ -8,10 +8,14 @@ from typing import Literal
 import numpy as np
 
 from alice.plugins.builtin.generalization.account import (
+    BOTH,
     CARRIED,
+    GENERAL_ALONE,
+    POOL_ALONE,
     Account,
     Statistic,
     explained,
+    explained_at_most,
     over_seeds,
     prediction_factor,
     threshold,
@@ -51,8 +55,23 @@ class Claim:
     """Lower end of the interval over seeds; NaN if it is not known."""
     high: float
     threshold: float
-    side: Literal["above", "below"]
+    """NaN if the claim names two limits, which its text has."""
+    side: Literal["above", "below", "within"]
     """The side of the threshold on which the claim holds."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """What another mixture explains, to compare a claim with."""
+
+    name: str
+    """Stable name."""
+    text: str
+    """What the mixture has."""
+    value: float
+    low: float
+    """Lower end of the interval over seeds; NaN if it is not known."""
+    high: float
 
 
 def check_claims(account: Account, rng: np.random.Generator) -> list[Claim]:
@@ -77,6 +96,26 @@ def check_claims(account: Account, rng: np.random.Generator) -> list[Claim]:
         judge("predicted", "small pools alone predict the threshold",
               "factor between predicted and measured threshold", seeds(prediction_factor), FACTOR, side="below"),
     ]  # fmt: skip
+
+
+def mixture_controls(account: Account, rng: np.random.Generator) -> list[Control]:
+    """Return what mixtures with one reference explain on held-out cells, and what both explain if fitted to each cell.
+
+    Two references should explain more than either. What both leave unexplained even where their weights are fitted is
+    not due to the choice of weights.
+    """
+    if not len(account.sizes):
+        return []
+    mixtures: list[tuple[str, str, Statistic]] = [
+        ("both", "both references and ignorance", partial(explained, ignorance=True, weights=BOTH)),
+        ("pool", "pool reference and ignorance", partial(explained, ignorance=True, weights=POOL_ALONE)),
+        ("general", "general reference and ignorance", partial(explained, ignorance=True, weights=GENERAL_ALONE)),
+        ("fitted", "both and ignorance, fitted to each cell", explained_at_most),
+    ]
+    return [
+        Control(name, text, *map(float, over_seeds(account, statistic, rng, LEVEL)))
+        for name, text, statistic in mixtures
+    ]
 
 
 def judge(
@@ -117,7 +156,7 @@ def _bracketed(account: Account, found: Floats) -> Claim:
         outcome = "does not hold"
     statistic = f"pool from which on {100 * CARRIED:.0f} % of the accuracy carries over to new keys"
     text = f"the threshold lies between {first:,.0f} and {last:,.0f} keys"
-    return Claim("threshold", text, statistic, outcome, value, low, high, float(first), "above")
+    return Claim("threshold", text, statistic, outcome, value, low, high, math.nan, "within")
 
 
 def _rise_and_decay(account: Account, rng: np.random.Generator) -> Claim:

@@ -7,11 +7,12 @@ from typing import Any
 
 from alice.plugins import paper
 from alice.plugins.builtin.generalization.account import Account
-from alice.plugins.builtin.generalization.claims import Claim
+from alice.plugins.builtin.generalization.claims import Claim, Control
 from alice.plugins.builtin.generalization.measure import Pool, Pools
 from alice.plugins.builtin.generalization.phases import (
     account_caveats,
     account_figures,
+    account_headline,
     account_metrics,
     account_summary,
     account_tables,
@@ -37,7 +38,13 @@ UNLIMITED = "Without a number, the pool has all keys."
 
 
 def report(
-    found: Pools, threshold: float, *, window: int, account: Account | None = None, claims: Sequence[Claim] = ()
+    found: Pools,
+    threshold: float,
+    *,
+    window: int,
+    account: Account | None = None,
+    claims: Sequence[Claim] = (),
+    controls: Sequence[Control] = (),
 ) -> Result:
     """Put the trainings into a result, with the account of their checkpoints if there is one."""
     pools = found.merged
@@ -63,7 +70,8 @@ def report(
         summary=result.summary + account_summary(account, claims),
         caveats=(*result.caveats, *account_caveats(account)),
         metrics=[*result.metrics, *account_metrics(account, claims)],
-        tables=account_tables(account, claims) | dict(result.tables),
+        headline=account_headline(claims),
+        tables=account_tables(account, claims, controls) | dict(result.tables),
         figures=dict(result.figures) | account_figures(account),
     )
 
@@ -117,8 +125,8 @@ def _curves(pools: Sequence[Pool], window: int, seeds: str, data: Table) -> Figu
     losses = {label: (pool.loss_steps, pool.loss) for label, pool in zip(labels, pools, strict=True)}
     accuracies = {label: (pool.accuracy_steps, pool.accuracy) for label, pool in zip(labels, pools, strict=True)}
     drawn = line_panels(
-        Panel(losses, "step", "training loss", title="Training: keys of the pool"),
-        Panel(accuracies, "step", "accuracy", title="Validation: unseen keys", y_range=(0, 1)),
+        Panel(losses, "step", "training loss", title="keys of the pool"),
+        Panel(accuracies, "step", "accuracy", title="unseen keys", y_range=(0, 1)),
     )
     caption = (
         "Left: training loss (nats per character), smoothed with a Savitzky-Golay filter over at most "

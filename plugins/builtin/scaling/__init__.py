@@ -30,7 +30,7 @@ class Scaling:
     name = "scaling"
     checkpoints = "none"
     needs = ("trainings",)
-    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep scaling")
+    trainings: tuple[Path, ...] = trainings_field("alice-interp sweep scaling", "bundled:sizes")
     fit_below: float = field(
         default=100.0, metadata={"help": "Fit only to SERs below this, in percent, to leave out the slow start."}
     )

@@ -14,9 +14,12 @@ SPAN = 4.0
 """The law is fitted to the last part of the operations that all trainings have spent: from a SPAN-th of them on."""
 POINTS = 8
 """Points of each training that it is fitted to, evenly spaced over the logarithm of the operations."""
+FEWEST_SIZES = 3
+"""Sizes that are needed to predict one from the others."""
 DRAWS = 2000
 """Draws of seeds for an interval."""
 FEWEST_SEEDS = 2
+NOT_COMPARED = "The sizes are not compared at equal operations: "
 CHARACTERS = 100
 """Characters of a text that the operations of the paper's trainings are estimated with; it does not print them."""
 PAPER_BATCH = 96
@@ -79,6 +82,27 @@ class EqualOperations:
         size = self.with_interval([one.size for one in self.draws], self.law.size)
         return size, self.with_interval([one.compute for one in self.draws], self.law.compute)
 
+    def misfit(self) -> float:
+        """Return the largest factor between the law and the mean error of a size at the most operations."""
+        errors = self.law(self.weights, self.flops[-1]) / self.ser[:, :, -1].mean(1)
+        return float(np.exp(np.abs(np.log(errors)).max()))
+
+    def held_out(self) -> Floats:
+        """Return the largest size's error at the most operations by the law of the others, with its interval, (3,).
+
+        This is the control of a prediction for larger models: how far such a law can be trusted for the next size. NaN
+        with fewer than three sizes.
+        """
+        if len(self.weights) < FEWEST_SIZES:
+            return np.full(3, np.nan)
+        count = len(self.seeds)
+        laws = [
+            fit(self.weights[:-1], self.flops, self.ser[:-1][:, list(seeds)])
+            for seeds in (range(count), *_draws(count))
+        ]
+        found = [float(law(self.weights[-1], self.flops[-1])) for law in laws]
+        return self.with_interval(found[1:], found[0])
+
     def prediction(self) -> Floats:
         """Return the SER that the law predicts for the paper's model after the paper's steps, with its interval."""
         weights, flops = paper_model().block_weights, paper_flops()
@@ -97,26 +121,38 @@ def paper_flops() -> float:
     return training_flops(paper_model(), texts * CHARACTERS, texts * CHARACTERS**2)
 
 
-def compare_sizes(trainings: Sequence[TrainingRecord], names: Sequence[str]) -> EqualOperations | None:
+def compare_sizes(
+    trainings: Sequence[TrainingRecord], names: Sequence[str]
+) -> tuple[EqualOperations | None, tuple[str, ...]]:
     """Compare sizes that were trained with the same seeds; None unless there are two sizes with measurements.
 
-    `names` has what each training's size is called. Encodings other than the letters as they are do not take part.
+    `names` has what each training's size is called. Encodings other than the letters as they are do not take part. Also
+    returns sentences: which trainings are left out, why nothing is compared, and what makes the comparison unfair.
     """
-    plain = [(one, name) for one, name in zip(trainings, names, strict=True) if one.model.relabel == "none"]
-    runs = {(one.model.block_weights, one.recipe.seed): one for one, _ in plain if _usable(one)}
+    called = {one.model.block_weights: name for one, name in zip(trainings, names, strict=True)}
+    plain = [one for one in trainings if one.model.relabel == "none"]
+    runs: dict[tuple[int, int], TrainingRecord] = {}
+    for one in filter(_usable, plain):
+        runs.setdefault((one.model.block_weights, one.recipe.seed), one)
     weights = sorted({size for size, _ in runs})
     seeds = tuple(sorted({seed for _, seed in runs if all((size, seed) in runs for size in weights)}))
-    if len(weights) < 2 or not seeds:
-        return None
-    curves = [[runs[size, seed].error for seed in seeds] for size in weights]
-    last = min(curve.flops[-1] for row in curves for curve in row)
+    if len(weights) < 2:
+        return None, ()
+    if not seeds:
+        return None, (f"{NOT_COMPARED}no seed was used for all sizes; train each with the same `--seeds`.",)
+    kept = [runs[size, seed] for size in weights for seed in seeds]
+    last = min(one.error.flops[-1] for one in kept)
+    late = [one.name for one in kept if one.error.flops[0] > last / SPAN]
+    if late:
+        return None, (
+            f"{NOT_COMPARED}{', '.join(late)} had spent more than a {SPAN:g}th of the operations that all have spent "
+            "when first measured; measure more often (`--eval-every`), or give the cheaper sizes more steps.",
+        )
     flops = np.geomspace(last / SPAN, last, POINTS)
-    if any(curve.flops[0] > flops[0] for row in curves for curve in row):
-        return None
+    curves = [[runs[size, seed].error for seed in seeds] for size in weights]
     ser = np.exp([[np.interp(np.log(flops), np.log(one.flops), np.log(one.values)) for one in row] for row in curves])
-    called = {one.model.block_weights: name for one, name in plain}
     sizes = np.array(weights, dtype=np.float64)
-    return EqualOperations(
+    found = EqualOperations(
         tuple(called[size] for size in weights),
         sizes,
         seeds,
@@ -125,6 +161,29 @@ def compare_sizes(trainings: Sequence[TrainingRecord], names: Sequence[str]) -> 
         fit(sizes, flops, ser),
         tuple(fit(sizes, flops, ser[:, list(drawn)]) for drawn in _draws(len(seeds))),
     )
+    return found, (*_left_out(plain, kept), *_decaying(kept))
+
+
+def _left_out(plain: Sequence[TrainingRecord], kept: Sequence[TrainingRecord]) -> list[str]:
+    """Name the trainings that do not take part."""
+    used = {one.folder for one in kept}
+    left = [one.name for one in plain if one.folder not in used]
+    if not left:
+        return []
+    return [
+        "Left out of the comparison at equal operations, being without measurements, of a seed that other sizes lack, "
+        f"or of the size and seed of another training: {', '.join(left)}."
+    ]
+
+
+def _decaying(kept: Sequence[TrainingRecord]) -> list[str]:
+    """Say that a comparison is unfair if it takes some curves at their end, after the decay, and others before it."""
+    if all(one.recipe.schedule == "constant" for one in kept):
+        return []
+    return [
+        "The learning rate decays, so the comparison at equal operations favours the trainings that end there; train "
+        "with `--schedule constant` before you conclude which size is better."
+    ]
 
 
 def _usable(training: TrainingRecord) -> bool:

@@ -28,12 +28,22 @@ def size_summary(found: EqualOperations | None) -> str:
     weights, flops = paper_model().block_weights, paper_flops()
     return (
         f"\n\nAt {found.flops[-1]:.2e} operations each, over {len(found.seeds)} seeds: {_verdict(found)}. From "
-        f"{found.flops[0]:.1e} operations on, the error falls as the weights to the power {_shown(-size)} and the "
-        f"operations to the power {_shown(-compute)}. Extrapolated to the paper's "
+        f"{found.flops[0]:.1e} operations on, the error goes as the weights to the power {_shown(-size)} and the "
+        f"operations to the power {_shown(-compute)}. {_control(found)} Extrapolated to the paper's "
         f"{paper.BEST_SCALING_PRESET.upper()} model after {paper.SCALING_STEPS:,} steps, that is "
-        f"{weights / found.weights[-1]:.0f} times the weights and {flops / found.flops[-1]:.0e} times the "
+        f"{_times(weights / found.weights[-1])} times the weights and {_times(flops / found.flops[-1])} times the "
         f"operations, this law gives a SER of {_shown(100 * found.prediction())} %."
     )
+
+
+def _control(found: EqualOperations) -> str:
+    """Say how far the law is from what was measured, and what it would have predicted for the largest size."""
+    said = f"At the most operations this law misses the error of a size by up to a factor of {found.misfit():.2f}"
+    held_out = 100 * found.held_out()
+    if np.isnan(held_out[0]):
+        return f"{said}."
+    measured = 100 * float(found.last()[-1, 0])
+    return f"{said}; fitted without {found.names[-1]}, it predicts {_shown(held_out)} % for it, not {measured:.3g} %."
 
 
 def _verdict(found: EqualOperations) -> str:
@@ -52,6 +62,11 @@ def _verdict(found: EqualOperations) -> str:
 def _shown(values: Floats) -> str:
     value, low, high = float(values[0]), min(values[1:]), max(values[1:])
     return f"{value:.3g}" + ("" if math.isnan(low) else f" ({low:.3g} to {high:.3g})")
+
+
+def _times(factor: float) -> str:
+    """Return a factor with two significant digits, such as 80,000."""
+    return f"{float(f'{factor:.2g}'):,g}" if factor < 100 else f"{float(f'{factor:.2g}'):,.0f}"
 
 
 def size_caveats(found: EqualOperations | None) -> tuple[str, ...]:
@@ -78,7 +93,12 @@ def size_metrics(found: EqualOperations | None) -> list[Metric]:
         ("larger-minus-smaller", 100 * found.lead(), "%", "SER of the largest size minus the smallest, in points"),
         ("predicted-ser", 100 * found.prediction(), "%", f"SER extrapolated to {paper.BEST_SCALING_PRESET.upper()}"),
     ]
+    held_out = 100 * found.held_out()
+    if not np.isnan(held_out[0]):
+        named.append(("held-out-ser", held_out, "%", f"SER of {found.names[-1]} by the law of the other sizes"))
     return [
+        Metric("law-misfit", found.misfit(), label="factor by which the law misses an error at the most operations"),
+    ] + [
         Metric(name, float(values[0]), interval=(min(values[1:]), max(values[1:])), unit=unit, label=label)
         for name, values, unit, label in named
     ]

@@ -90,15 +90,22 @@ def measure(found: Found, *, fit_below: float) -> Scaled:
     best = frontier(flops, ser)
     fitted = best[(ser[best] < fit_below) & (ser[best] > 0) & (flops[best] > 0)]  # what has a logarithm
     comparisons = compare(found.trainings)
-    besides = [*SIZE_FIELDS, *(["relabel"] if comparisons else []), *(["seed"] if crossed(found.trainings) else [])]
+    constant = all(training.recipe.schedule == "constant" for training in found.trainings)
+    besides = [
+        *SIZE_FIELDS,
+        *(["relabel"] if comparisons else []),
+        *(["seed"] if crossed(found.trainings) else []),
+        *(["steps"] if constant else []),  # any point of such a curve could be its end
+    ]
+    sizes, remarks = compare_sizes(found.trainings, [preset_of(one.model) or one.name for one in found.trainings])
     return Scaled(
         tuple(lines),
         np.stack([flops[best], ser[best]]),
         np.stack([flops[fitted], ser[fitted]]),
         power_law(flops[fitted], ser[fitted]),
         comparisons,
-        compare_sizes(found.trainings, [preset_of(one.model) or one.name for one in found.trainings]),
-        (*differences(found.trainings, besides=besides), *found.notes, *_estimates(found.trainings)),
+        sizes,
+        (*differences(found.trainings, besides=besides), *found.notes, *remarks, *_estimates(found.trainings)),
     )
 
 

@@ -1,6 +1,7 @@
 """The result of the scaling analysis: a line and a row for each size, the lowest errors and their power law."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,15 +24,19 @@ from alice.plugins.builtin.scaling.equal_operations_report import (
 from alice.plugins.builtin.scaling.measure import FEWEST_POINTS, Line, Scaled
 from alice.reports import Figure, Metric, Result, Table, model_key
 from alice.reports.figures import DERIVED
-from alice.reports.figures.panels import Panel, line_panels
+from alice.reports.figures.panels import DASHES, Panel, line_panels
+from alice.reports.figures.theme import PALETTE, SYMBOLS
 from alice.training import PAPER_SIZES, model_config
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 GREY = "#7d8790"
 CAVEATS = (
     "Operations are those of the matrix products in the blocks, forward and backward, including attention. Embedding, "
     "pooling, head and padding are left out.",
-    "The standard error of the exponent treats the points as independent. Neighbours on one curve are not, and one "
-    "training per size says nothing about other seeds: read it as a lower bound.",
+    "The standard error of the exponent treats the points as independent. Neighbours on one curve are not, nor are "
+    "trainings with the same seed: read it as a lower bound.",
     "The power law has neither a floor nor a plateau; do not extrapolate it far beyond the fitted points.",
     "Where the learning rate decays, a curve drops at its end for that reason alone; a constant rate avoids it.",
 )
@@ -67,11 +72,7 @@ def _label(line: Line) -> str:
 
 
 def _summary(found: Scaled, fit_below: float) -> str:
-    ends = [
-        f"{_label(line)} ends at {100 * line.ser[-1]:.1f} % after {line.flops[-1]:.2e} operations"
-        for line in found.lines
-        if len(line.ser)
-    ]
+    ends = _ends(found.lines)
     below, law = f" below {fit_below:g} %" if fit_below < 100 else "", found.law
     if law is None:
         fit = f"The lowest errors{below} are fewer than {FEWEST_POINTS} points, too few for a power law."
@@ -87,6 +88,24 @@ def _summary(found: Scaled, fit_below: float) -> str:
         f"{paper.BEST_SCALING_PRESET.upper()}, and the next larger model is no better after "
         f"{paper.SCALING_STEPS:,} steps. It gives no exponent."
     )
+
+
+def _ends(lines: Sequence[Line]) -> list[str]:
+    """Say where each training ends; those of the same model together."""
+    groups: dict[ModelConfig, list[Line]] = {}
+    for line in lines:
+        if len(line.ser):
+            groups.setdefault(line.model, []).append(line)
+    ends = []
+    for group in groups.values():
+        errors = sorted(100 * float(line.ser[-1]) for line in group)
+        flops = np.mean([line.flops[-1] for line in group])
+        name, error = _label(group[0]), f"{errors[0]:.1f}"
+        if len(group) > 1:
+            size = f"{group[0].model.block_weights / 1e6:.3g}M"
+            name, error = f"{', '.join(line.name for line in group)} ({size})", f"{error} to {errors[-1]:.1f}"
+        ends.append(f"{name} {'end' if len(group) > 1 else 'ends'} at {error} % after {flops:.2e} operations")
+    return ends
 
 
 def _metrics(found: Scaled) -> list[Metric]:
@@ -107,6 +126,7 @@ def _metrics(found: Scaled) -> list[Metric]:
 def _figure(found: Scaled) -> Figure:
     curves = {_label(line): (line.flops, 100 * line.ser) for line in found.lines}
     drawn = line_panels(Panel(curves, "training FLOPs", "SER, %", log=True), height=460)
+    _color_by_model(drawn, found.lines)
     if (law := found.law) is not None:
         ends = np.array([found.fitted[0].min(), found.fitted[0].max()])
         name, dotted = f"power law, exponent {law.exponent:.3f}", {"color": GREY, "width": 2, "dash": "dot"}
@@ -116,7 +136,8 @@ def _figure(found: Scaled) -> Figure:
     drawn.add_scatter(x=x, y=100 * y, mode="markers", marker=marker, name="lowest so far", meta=DERIVED)
     caption = (
         "Symbol error rate at every measurement against the operations spent until then, both on logarithmic scales. "
-        "Circles mark errors that no training reached with fewer operations."
+        "Circles mark errors that no training reached with fewer operations. Trainings of the same model have one "
+        "colour."
     )
     rows = [
         (line.name, line.training, int(step), float(spent), 100 * float(error))
@@ -124,6 +145,18 @@ def _figure(found: Scaled) -> Figure:
         for step, spent, error in zip(line.steps, line.flops, line.ser, strict=True)
     ]
     return Figure(drawn, caption, Table(("model", "training", "step", "flops", "ser"), rows))
+
+
+def _color_by_model(drawn: "go.Figure", lines: Sequence[Line]) -> None:
+    """Give trainings of the same model one colour and symbol, and different dashes."""
+    models: list[ModelConfig] = []
+    for trace, line in zip(drawn.data, lines, strict=True):
+        dash = models.count(line.model)
+        models.append(line.model)
+        place = list(dict.fromkeys(models)).index(line.model)
+        color = PALETTE[place % len(PALETTE)]
+        trace.line.update(color=color, dash=DASHES[dash % len(DASHES)])
+        trace.marker.update(color=color, symbol=SYMBOLS[place % len(SYMBOLS)])
 
 
 def _sizes(lines: Sequence[Line]) -> Table:

@@ -79,7 +79,7 @@ def short_searches(monkeypatch):
     """The guided search improves the network's key by one swap of a few, which is quick; its own tests search fully."""
     monkeypatch.setattr(guided, "CLIMBS", 1)
     monkeypatch.setattr(guided, "swapped", lambda key: swapped(key)[:3])
-    monkeypatch.setattr(guided._Search, "run", lambda *_: None)
+    monkeypatch.setattr(guided._Search, "run", lambda *_, **__: None)
 
 
 @pytest.fixture(autouse=True)

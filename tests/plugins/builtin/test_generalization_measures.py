@@ -156,6 +156,14 @@ def test_a_run_set_has_no_weights_and_no_paths(training, tmp_path):
     assert read_measures(tmp_path / "set" / "pool-5") == read_measures(training.folder)
 
 
+def test_drafts_that_another_process_removes_do_not_stop_an_export(training, tmp_path):
+    target = tmp_path / training.folder.name
+    target.mkdir()
+    (target / ".measures.jsonl.00000000.alice-interp-draft").symlink_to("gone")
+    size = export_run_set([training.folder], tmp_path)
+    assert size == sum(path.stat().st_size for path in target.iterdir() if path.name[0] != ".")
+
+
 def test_a_training_is_not_exported_onto_itself(training):
     with pytest.raises(AliceError, match="is the training itself"):
         export_run_set([training.folder], training.folder.parent)

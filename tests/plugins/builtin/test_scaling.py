@@ -136,6 +136,13 @@ def test_estimated_operations_and_other_recipes_are_named(tmp_path):
     assert "differ in lr" in caveats
 
 
+@pytest.mark.parametrize(("schedule", "comparable"), [("constant", True), ("cosine", False)])
+def test_numbers_of_steps_may_differ_where_the_learning_rate_does_not_decay(tmp_path, schedule, comparable):
+    for name, model, steps in (("mini", MINI, 320), ("small", SMALL, 160)):
+        write_training(tmp_path / name, losses=[(steps, 1.0)], errors=[(steps, 0.5)], model=model, schedule=schedule)
+    assert ("differ in steps" not in " ".join(run(tmp_path).caveats)) == comparable
+
+
 def write_encodings(folder, errors, seeds=(0, 1, 2), model=MINI):
     """Write trainings whose last error is that of their encoding, and of their seed a percent more each."""
     for encoding, ser in errors.items():
@@ -195,7 +202,7 @@ def test_encodings_of_several_sizes_are_compared_size_by_size(tmp_path):
 def test_the_shipped_trainings_give_the_differences_in_the_documentation():
     result = run(ROOT / "examples" / "encodings")
     page = (ROOT / "docs" / "analyses" / "scaling.md").read_text()
-    last = [row for row in result.tables["encoding-differences"].records() if row["step"] == 200]
+    last = [row for row in result.tables["encoding-differences"].records() if row["step"] == 2048]
     assert len(last) == 3
     for row in last:
         shown = f"{row['difference']:+.1f} | {row['low']:+.1f} to {row['high']:+.1f} |"
@@ -220,7 +227,8 @@ def test_without_trainings_it_says_how_to_make_some(monkeypatch):
     result = CliRunner().invoke(main, ["run", "scaling"])
     assert result.exit_code == 1
     assert result.stderr == (
-        "alice-interp: error: scaling needs --trainings; make some with: alice-interp sweep scaling --out DIR\n"
+        "alice-interp: error: scaling needs --trainings; make some with: alice-interp sweep scaling --out DIR, "
+        "or give bundled:sizes\n"
     )
 
 

@@ -128,13 +128,16 @@ def test_sizes_at_equal_operations_say_whether_the_larger_wins(tmp_path):
         metrics = [
             Metric("larger-minus-smaller", 2.0, interval=lead),
             Metric("size-exponent", 0.1),
+            Metric("held-out-ser", 60.0, interval=(56.0, 62.0)),
             Metric("predicted-ser", 3.0),
         ]
         sizes = Table(("model", "weights", "flops", "ser"), [])
         found = finding("scaling", tmp_path, tables={"equal-operations": table, "sizes": sizes}, metrics=metrics)
         _, evidence = assembled(found)
         assert evidence["equal-operations"].sentence.endswith(f": {verdict}.")
-        assert evidence["equal-operations"].rows[0] == ("mini", "200,000", "3", "20 (19 to 21)")
+        rows = evidence["equal-operations"].rows
+        assert rows[0] == ("mini", "200,000", "3", "20 (19 to 21)")
+        assert ("SER of small by the law of the other sizes", "", "", "60 (56 to 62)") in rows
 
 
 def test_evidence_that_is_missing_names_its_command():
