@@ -46,6 +46,8 @@ def verify(path: Path, as_json: bool, vary: int | None, page_only: bool, **optio
     --vary repeats the analysis with other seeds, with other texts, and with the other methods that it has, such as
     other ablations, and marks each verdict of the page that flips.
     """
+    if page_only and vary is not None:
+        raise click.UsageError("--vary runs the analysis and --page-only runs nothing; leave out one of them")
     ctx, say = click.get_current_context(), _Lines(quiet=as_json)
     try:
         found = _verify(path, say, page_only=page_only, vary=vary, **options)
@@ -99,8 +101,10 @@ class _Found:
             text = f"the page shows its data; {f'not run again: {self.reason}' if self.reason else 'not run again'}"
         if self.comparison is not None and self.comparison.left_out and not causes:
             text += f", apart from {counted(len(self.comparison.left_out), 'timing')}"
+        if self.page.same and not self.page.design:
+            text += "; design and scripts of the page not compared"
         if self.varied is not None:
-            text += f"; {len(self.varied.flipped)} of {counted(len(self.varied.verdicts), 'verdict')} flip"
+            text += f"; {_flips(self.varied)}"
         return text
 
     def as_json(self) -> dict[str, Any]:
@@ -183,7 +187,8 @@ def _run(
         say(f"inputs  {found.reason}")
         return
     found.inputs = inputs
-    say(f"inputs  {' and '.join(inputs.found) or inputs.analysis.name} found, unchanged")
+    unchanged = f"{' and '.join(inputs.found)} found, unchanged"
+    say(f"inputs  {unchanged if inputs.found else f'{inputs.analysis.name} reads no checkpoint and no texts'}")
     say.listed([f"note: {note}" for note in inputs.notes])
     result, found.comparison = run_again(subject, inputs)
     _show_comparison(found.comparison, say)
@@ -192,9 +197,10 @@ def _run(
 
 
 def _show_comparison(compared: "Comparison", say: _Lines) -> None:
+    from alice.reports.names import counted
     from alice.reports.verify.compare import RULES
 
-    counts = ", ".join(f"{count} {kind}" for kind, count in compared.compared.items())
+    counts = ", ".join(counted(count, kind.removesuffix("s")) for kind, count in compared.compared.items())
     said = "equal to the last bit" if compared.exact else compared.verdict
     say(f"run     {said}: {counts}")
     say.listed(compared.different)
@@ -216,12 +222,20 @@ def _vary(subject: "Subject", found: _Found, inputs: "Inputs", result: Any, coun
         click.echo(f"repeating with {printable(label)}", err=True)
 
     varied = found.varied = vary(inputs, result, repeats(inputs, count, texts), texts=texts, told=told)
-    say(f"vary    {len(varied.flipped)} of {len(varied.verdicts)} verdicts flip")
+    say(f"vary    {_flips(varied)}")
     width = max((len(one.name) for one in varied.verdicts), default=0)
     for one in sorted(varied.verdicts, key=lambda one: not one.flips):
         mark = "flips" if one.flips else "stays"
         say(f"  {mark}  {one.name:{width}}  {one.agree:>2} of {len(one.others)}  {_shown(one.outcome)}{_others(one)}")
     say.listed([f"not repeated: {line}" for line in varied.failed])
+
+
+def _flips(varied: "Varied") -> str:
+    from alice.reports.names import counted
+
+    if not varied.verdicts:
+        return "the page states no verdict that could flip"
+    return f"{len(varied.flipped)} of {counted(len(varied.verdicts), 'verdict')} flip"
 
 
 def _shown(outcome: str | bool) -> str:

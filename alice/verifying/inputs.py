@@ -18,6 +18,7 @@ from alice.reports import Report
 from alice.reports.names import counted
 from alice.text import QUOTES
 from alice.text.corpus import HUB_PREFIX
+from alice.training.bundled import bundled_trainings
 
 SPLITS = ("test", "validation", "train", "all")
 TRAININGS = "trainings"
@@ -94,7 +95,7 @@ def _open(about: Mapping[str, Any], plugins: Plugins, places: Places, tracker: T
     _check_texts(ctx, texts)
     found = [counted(len(checkpoints), "checkpoint")] if checkpoints else []
     found += [f"{texts[0]['texts']:,} texts of {texts[0]['source']}"] if texts else []
-    notes = [*_other_versions(about, analysis, ctx, plugin), *_unchecked(analysis)]
+    notes = [*_other_names(checkpoints), *_other_versions(about, analysis, ctx, plugin), *_unchecked(analysis)]
     return Inputs(analysis, plugin, ctx, found, notes)
 
 
@@ -151,10 +152,9 @@ def _find_checkpoint(entry: Mapping[str, Any], places: Places) -> str | Path:
     from alice.plugins.context.models import PLANTED
 
     name, place = str(entry["name"]), str(entry.get("place") or entry["name"])
-    for one in (place, name):
+    for one in (place, name, f"{TRAININGS}/{name}"):
         if one in bundled() or one.startswith(PLANTED):
             return one
-    for one in (place, name, f"{TRAININGS}/{name}"):
         if (path := places.find(one)) is not None and path.is_dir():
             return path
     raise CannotRepeatError(f"the checkpoint {place!r:.100} is not here", hint="say where it is with --ckpt")
@@ -217,7 +217,7 @@ def _located(analysis: Analysis, places: Places) -> Analysis:
     def located(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(located, value))
-        if not isinstance(value, Path):
+        if not isinstance(value, Path) or str(value) in bundled_trainings():
             return value
         if (path := places.find(str(value))) is None:
             raise CannotRepeatError(f"{str(value)!r:.100}, an input of {analysis.name}, is not here; put it back")
@@ -241,6 +241,16 @@ def _unchecked(analysis: Analysis) -> Iterator[str]:
     names = [path.name for path in _files(analysis)]
     if names:
         yield f"not checked, because reports have no hash of them: {', '.join(names)}"
+
+
+def _other_names(checkpoints: Sequence[tuple[str | Path, Mapping[str, Any]]]) -> Iterator[str]:
+    """Say which models have the name of a bundled model in the report, and are others."""
+    from alice.checkpoint import bundled
+
+    for place, entry in checkpoints:
+        name = str(entry["name"])
+        if name in bundled() and Path(place) not in (Path(name), bundled()[name]):
+            yield f"the model that the report calls {name} is {place!s:.100}, not the bundled model of that name"
 
 
 def _other_versions(about: Mapping[str, Any], analysis: Analysis, ctx: RunContext, plugin: Plugin) -> Iterator[str]:

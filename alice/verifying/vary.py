@@ -84,6 +84,8 @@ def vary(
 ) -> Varied:
     """Make the repeats and compare what each claims with the result; a repeat that fails is named.
 
+    Where the result states no verdict, nothing can flip and nothing is repeated.
+
     Args:
         inputs: what the report was made with.
         result: what it found.
@@ -94,6 +96,8 @@ def vary(
     """
     own = verdicts_of(inputs.analysis, result)
     found = Varied()
+    if not own[OWN]:
+        return found
     said: dict[str, Mapping[str, Outcome]] = {method: named for method, named in own.items() if method != OWN}
     for repeat in made:
         told(repeat.label)

@@ -52,6 +52,8 @@ class Embedded:
             )
         try:
             packed = parse_json(page[found[0] : found[1]])
+            if packed.keys() != {"version", "sha256", "data"}:
+                raise ValueError("there is more or less than a version, a hash and the data")
             text = _unpacked(packed["data"])
             if packed["version"] != VERSION or hashlib.sha256(text).hexdigest() != packed["sha256"]:
                 raise ValueError("they do not have their hash")

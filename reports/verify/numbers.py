@@ -3,7 +3,9 @@
 import base64
 import json
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -17,12 +19,56 @@ ABSOLUTE = 1e-6
 """The same relative to the largest number of the same array or column, for numbers near zero."""
 ERRORS = 2.0
 """Standard errors by which a number may move."""
+SCALES = (1.0, 100.0, 0.01)
+"""How a number is repeated elsewhere: as it is, a share in percent, or a percentage as a share; its sign may differ."""
+MOST_PAIRS = 2_000_000
+"""Comparisons of numbers that moved with numbers that may repeat them; beyond that, nothing counts as repeated."""
+Move = tuple[float, float]
+"""A number before and after it moved within its error."""
 _NUMBER = re.compile(rf"(?<![\w.])[-+{MINUS}]?\d+(?:[.,\u202f]\d+)*(?:e[-+{MINUS}]?\d+)?(?!\w)")
+_GROUPING = re.compile("[,\u202f]")
 
 
 def masked(value: Any) -> Any:
     """Return a text without the numbers that stand alone; `L3H2` stays as it is, and so does anything else."""
     return _NUMBER.sub("#", value) if isinstance(value, str) else value
+
+
+def same_numbers(before: str, after: str, moves: Sequence[Move] = ()) -> bool:
+    """Return whether the numbers in two texts agree: whole numbers exactly, others up to a unit of their last digit.
+
+    A number may also follow one of `moves`, which it repeats.
+    """
+    found = [_NUMBER.findall(text) for text in (before, after)]
+    return len(found[0]) == len(found[1]) and all(
+        _same_shown(one, other, moves) for one, other in zip(*found, strict=True)
+    )
+
+
+def _same_shown(before: str, after: str, moves: Sequence[Move]) -> bool:
+    if before == after:
+        return True
+    try:
+        one, other = (Decimal(_GROUPING.sub("", text).replace(MINUS, "-")) for text in (before, after))
+    except InvalidOperation:  # such as a version, 1.2.3
+        return False
+    units = [10.0 ** int(number.as_tuple().exponent) for number in (one, other) if number != number.to_integral_value()]
+    if one == other or (bool(units) and float(abs(one - other)) <= 1.001 * max(units)):
+        return True
+    return bool(_repeats([(float(one), float(other))], moves, rounded=0.501 * max(units, default=1.0)).all())
+
+
+def _repeats(pairs: Sequence[Move], moves: Sequence[Move], *, rounded: float = 0.0) -> Array:
+    """Return which pairs of numbers repeat a number that moved, (pair,), each up to what was rounded off."""
+    if not moves or len(pairs) * len(moves) > MOST_PAIRS:
+        return np.zeros(len(pairs), dtype=bool)
+    shown, moved = (np.abs(np.array(numbers, dtype=np.float64)) for numbers in (pairs, moves))
+    found = np.zeros(len(pairs), dtype=bool)
+    for scale in SCALES:
+        source = scale * moved[None]
+        near = np.abs(shown[:, None] - source) <= rounded + RELATIVE * source
+        found |= near.all(-1).any(-1)
+    return found
 
 
 def agree_within(before: Array, after: Array, allowed: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
@@ -52,36 +98,50 @@ def _close(before: Array, after: Array) -> Array:
     return np.where(finite, near, same)
 
 
-def plain_figure(plotly: str) -> Any:
+def plain_figure(plotly: str, *, design: bool) -> Any:
     """Return what a figure draws, traces and frames, with its packed arrays as lists; the layout is design."""
     figure = json.loads(plotly)
-    return _plain({key: figure.get(key) for key in ("data", "frames")})
+    return _plain({key: figure.get(key) for key in ("data", "frames", *(["layout"] if design else []))})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         if "bdata" in value and "dtype" in value:
             with suppress(ValueError, TypeError):  # what cannot be unpacked is compared as it is
-                return np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"])).tolist()
+                array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+                shape = [int(length) for length in str(value.get("shape", array.size)).split(",")]
+                return array.reshape(shape).tolist()
         return {key: _plain(entry) for key, entry in value.items() if key != "template"}
     return [_plain(entry) for entry in value] if isinstance(value, list) else value
 
 
-def agree(before: Any, after: Any, where: str = "") -> str | None:
-    """Return where two trees of plain values first disagree beyond rounding, or None."""
+def agree(before: Any, after: Any, where: str = "", *, moves: Sequence[Move] = ()) -> str | None:
+    """Return where two trees of plain values first disagree beyond rounding, or None.
+
+    A number may also follow one of `moves`, which it repeats.
+    """
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
-        return _first(agree(before[key], after[key], f"{where}.{key}") for key in before)
+        return _first(agree(before[key], after[key], f"{where}.{key}", moves=moves) for key in before)
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        if before and all(_is_number(one) and _is_number(other) for one, other in zip(before, after, strict=True)):
-            outside, _ = agree_within(np.array(before, dtype=np.float64), np.array(after, dtype=np.float64))
-            return f"{where.strip('.')} has {int(outside.sum()):,} other numbers" if outside.any() else None
-        return _first(agree(one, other, where) for one, other in zip(before, after, strict=True))
+        pairs = list(zip(before, after, strict=True))
+        measured = [pair for pair in pairs if all(map(_is_number, pair))]
+        rest = (agree(*pair, where, moves=moves) for pair in pairs if not all(map(_is_number, pair)))
+        return (_other_numbers(measured, where, moves) if measured else None) or _first(rest)
     if _is_number(before) and _is_number(after):
-        outside, _ = agree_within(np.array([before], dtype=np.float64), np.array([after], dtype=np.float64))
-        return f"{where.strip('.')} is another number" if outside.any() else None
-    if masked(before) == masked(after):  # labels may repeat numbers, which are compared where they are drawn
+        return _other_numbers([(before, after)], where, moves)
+    words = isinstance(before, str) and isinstance(after, str)
+    if masked(before) == masked(after) and (not words or same_numbers(before, after, moves)):
         return None
     return f"{where.strip('.') or 'it'} is drawn otherwise"
+
+
+def _other_numbers(pairs: list[Move], where: str, moves: Sequence[Move]) -> str | None:
+    """Return how many numbers of a list disagree beyond rounding and repeat nothing that moved, or None."""
+    one, other = np.array(pairs, dtype=np.float64).T
+    outside, _ = agree_within(one, other)
+    changed = [pairs[place] for place in np.flatnonzero(outside)]
+    count = len(changed) - int(_repeats(changed, moves).sum())
+    return f"{where.strip('.')} has {count:,} other numbers" if count else None
 
 
 def _first(faults: Any) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from alice.errors import AliceError
 from alice.reports import plotly_script
@@ -21,13 +22,12 @@ from alice.reports.verify import embedded, tokens
 from alice.reports.verify.embedded import BrokenDataError, Embedded
 from alice.reports.verify.subject import Subject, read_page
 
-_NONCE = re.compile(r"&#39;nonce-([0-9a-f]{32})&#39;")
+_NONCE = re.compile(r"(&#39;nonce-)([0-9a-f]{32})(&#39;.*?<script src=\"[^\"]*\" nonce=\")\2(?=\")", re.DOTALL)
 _SCRIPT = re.compile(rf'<script src="([^"]*)/{re.escape(plotly_script.FILE)}" nonce=')
 _GALLERY = re.compile(r'<a href="[^"]*/index\.html">All reports</a>')
 _TRIAL = re.compile(r'<a href="[^"#]*/([^"/#]*)#[^"]*">[^\n]*?</a> <span class="model">([^<]*)</span>')
-_RELATIVE = re.compile(r"(?![/\\])[^:\\]*")
-_EXPLORER = re.compile(r"explore[^/\\:]*\.html")
-_MAIN = re.compile(r'<li id="section-([^"]*)">\s*<h2><a href="([^"/\\:]*)">')
+_EXPLORER = re.compile(r"explore[^/]*\.html")
+_MAIN = re.compile(r'<li id="section-([^"]*)">\s*<h2><a href="([^"/]*)">')
 DRAWN_BY = ("alice-interp", "plotly")
 """Packages that decide what a page looks like."""
 
@@ -42,6 +42,8 @@ class PageCheck:
     """What the pages show and the data do not, one line each."""
     notes: list[str] = field(default_factory=list)
     """What a reader should know, one line each."""
+    design: bool = True
+    """Whether design and scripts were compared, too; scripts can change what a reader sees."""
 
     @property
     def same(self) -> bool:
@@ -63,7 +65,7 @@ def check_pages(subject: Subject) -> PageCheck:
         raise
     except Exception as error:  # a damaged result can be readable and yet impossible to draw
         raise AliceError(f"the data of {subject.page} cannot be shown: {str(error)[:160]}") from error
-    exact = not _other_versions(subject.report)
+    exact = check.design = not other_versions(subject.report)
     for name, rendered in pages.items():
         path = main if name == how.main else main.with_name(name)
         if not path.is_file():
@@ -74,7 +76,7 @@ def check_pages(subject: Subject) -> PageCheck:
         check.differences += _compare(shown, rendered, path.name, exact=exact, stored=subject.stored)
     if not exact:
         check.notes.append(
-            f"made with {', '.join(_other_versions(subject.report))}: words, numbers and data are compared, not design "
+            f"made with {', '.join(other_versions(subject.report))}: words, numbers and data are compared, not design "
             "and scripts"
         )
     _check_script(main, how.options["address"], check)
@@ -103,25 +105,29 @@ def _main_page(subject: Subject) -> tuple[Path, str]:
 def _how(text: str, report: Report) -> _How:
     """Read from a page where it expects the script, the gallery, the explorers and the pages of sections."""
     found = _SCRIPT.search(text)
-    address = None if found is None else html.unescape(found[1])
-    if address is not None and not _RELATIVE.fullmatch(address):
+    address = None if found is None else _path(found[1])
+    if address is not None and address.startswith("/"):
         address = ".."  # a script from elsewhere is no harmless difference
     begin = text.find('<nav class="trials"')
     trials = text[begin : text.find("</nav>", begin)] if begin >= 0 else ""
     explorers = {
-        html.unescape(model): html.unescape(file)
-        for file, model in _TRIAL.findall(trials)
-        if _EXPLORER.fullmatch(html.unescape(file))
+        html.unescape(model): _path(file) for file, model in _TRIAL.findall(trials) if _EXPLORER.fullmatch(_path(file))
     }
     linked = _GALLERY.search(text) is not None
     return _How(_main_name(text, report), {"address": address, "linked": linked, "explorers": explorers})
 
 
+def _path(address: str) -> str:
+    """Return the path that an address in a page means; rendering writes it in one way only, so any other differs."""
+    return unquote(html.unescape(address), errors="surrogateescape")
+
+
 def _main_name(text: str, report: Report) -> str:
     """Return the name under which the page was written, which the links to its sections show."""
     own = {section.name for section in report.sections if section.page}
-    for name, link in _MAIN.findall(text):
-        if name in own and link.endswith(f"-{name}.html"):
+    for name, address in _MAIN.findall(text):
+        link = _path(address)
+        if name in own and link.endswith(f"-{name}.html") and "/" not in link:
             return f"{link.removesuffix(f'-{name}.html')}.html"
     return "report.html"
 
@@ -151,9 +157,8 @@ def _compare(shown: str, rendered: str, where: str, *, exact: bool, stored: bool
 
 
 def _without_nonce(page: str) -> str:
-    """Return a page without the nonce of its policy, there and at the script, which are before any word of a report."""
-    found = _NONCE.search(page)
-    return page if found is None else page.replace(found[1], "", 2)
+    """Return a page without the nonce of its policy, there and at the script."""
+    return _NONCE.sub(r"\1\3", page, count=1)
 
 
 def _first_line(one: str, other: str) -> int:
@@ -161,7 +166,7 @@ def _first_line(one: str, other: str) -> int:
     return next((number for number, (a, b) in enumerate(pairs, 1) if a != b), min(one.count("\n"), other.count("\n")))
 
 
-def _other_versions(report: Report) -> list[str]:
+def other_versions(report: Report) -> list[str]:
     """Return the packages of other versions than ours that may have drawn the page."""
     versions = report.provenance.get("versions")
     recorded = versions if isinstance(versions, Mapping) else {}

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 MOST = 20
 """Parts that are listed."""
+LONGEST_QUOTE = 60
+"""Characters of a piece that are quoted."""
 _RAW = ("script", "style")
 _ID = re.compile(r'\bid="([^"]*)"')
 _SHOWN = re.compile(r'\b(?:title|data-value|aria-label)="([^"]*)"')
@@ -100,18 +102,31 @@ def _how(page: list[Token], rendered: list[Token]) -> str:
     if first[0].kind == first[1].kind and first[0].kind in ("data", "code"):
         what = "data" if first[0].kind == "data" else "script or style"
         return f"its {what} differs{_where(first[0].text, first[1].text)}{rest}"
-    return f"the page has {_quoted(first[0].text)}, the data give {_quoted(first[1].text)}{rest}"
+    shown, given = _from_difference(first[0].text, first[1].text)
+    return f"the page has {_quoted(shown)}, the data give {_quoted(given)}{rest}"
 
 
 def _where(one: str, other: str) -> str:
     """Quote two long texts from shortly before the first difference."""
-    place = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    begin = max(0, place - 12)
+    begin = max(0, _first_difference(one, other) - 12)
     return f" (…{_quoted(one[begin : begin + 30])}, not …{_quoted(other[begin : begin + 30])})"
 
 
+def _from_difference(one: str, other: str) -> tuple[str, str]:
+    """Return two texts, without the words that they begin with alike if the difference is far behind them."""
+    place = _first_difference(one, other)
+    if place < LONGEST_QUOTE // 2:
+        return one, other
+    begin = one.rfind(" ", 0, place - 12) + 1
+    return f"...{one[begin:]}", f"...{other[begin:]}"
+
+
+def _first_difference(one: str, other: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}...")
 
 
 def _named(part: str) -> str:

@@ -74,6 +74,44 @@ def test_a_forged_report_is_found_by_running_again(bench, run):
     assert "metric texts: 6 before, 5 now" in done.stdout
 
 
+def forged_texts(texts, folder):
+    """Return the entry of a provenance that names the first texts, as the program describes them."""
+    from alice.plugins import RunContext
+
+    ctx = RunContext.open(folder / "model", data=folder / "texts.txt", split="all").sample(texts)
+    assert len(ctx.plaintexts) == texts
+    return {"model": "model", **ctx.texts.provenance()}
+
+
+def test_a_report_that_names_more_texts_than_it_read_is_found_by_running_again(bench, run):
+    file = run / "result.json"
+    document = json.loads(file.read_text())
+    (entry,) = document["provenance"]["data"]
+    assert entry["texts"] == 5
+    assert forged_texts(5, bench) == entry
+    document["provenance"]["data"] = [forged_texts(8, bench)]
+    file.write_text(json.dumps(document))
+    assert call("report", run).exit_code == 0
+    done = call("verify", run, "--plugin", bench / "count.py")
+    assert done.exit_code == 1
+    assert "texts of model: the report names 8 texts, and the analysis reads 5 texts" in done.stdout
+
+
+def test_the_last_line_says_that_scripts_of_another_version_were_not_compared(bench, run):
+    file = run / "result.json"
+    document = json.loads(file.read_text())
+    document["provenance"]["versions"]["alice-interp"] = "0.0.1"
+    file.write_text(json.dumps(document))
+    assert call("report", run).exit_code == 0
+    page = run / "report.html"
+    page.write_text(page.read_text().replace("</body>", "<script>document.body.textContent = '0 %'</script></body>"))
+    done = call("verify", run, "--plugin", bench / "count.py")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == "the same; design and scripts of the page not compared"
+    done = call("verify", run, "--page-only")
+    assert done.stdout.splitlines()[-1].endswith("not run again; design and scripts of the page not compared")
+
+
 def test_a_plugin_that_is_absent_is_a_sentence_and_its_own_exit_code(run):
     done = call("verify", run)
     assert done.exit_code == 2
@@ -103,6 +141,14 @@ def test_json_has_everything_for_programs(bench, run, tmp_path):
     assert json.loads(call("verify", tmp_path / "missing", "--json").stdout)["verdict"] == "not verified"
 
 
+def test_nothing_is_repeated_where_no_verdict_could_flip(bench, run):
+    done = call("verify", run, "--vary", "2", "--plugin", bench / "count.py")
+    assert done.exit_code == 0, done.output
+    assert "repeating with" not in done.stderr
+    assert "run     equal to the last bit: 1 metric" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "the same; the page states no verdict that could flip"
+
+
 FLIPPING = '''
     from dataclasses import dataclass
     from alice.plugins import Metric, Result, hookimpl
@@ -122,13 +168,56 @@ FLIPPING = '''
 '''
 
 
+def test_vary_and_page_only_exclude_each_other(run):
+    done = call("verify", run, "--page-only", "--vary", "2")
+    assert done.exit_code == 2
+    assert "leave out one of them" in done.output
+
+
 def test_vary_marks_each_verdict_that_flips(tmp_path):
     plugin = write_plugin(tmp_path / "parity.py", source=FLIPPING)
     made = call("run", "parity", "--plugin", plugin, "--out", tmp_path / "runs")
     done = call("verify", Path(made.stdout.splitlines()[-1]).parent, "--plugin", plugin, "--vary", "3")
     assert done.exit_code == 0, done.output
     table = [line.split() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert "inputs  parity reads no checkpoint and no texts" in done.stdout.splitlines()
     assert table[0][:5] == ["flips", "even", "1", "of", "3"]
     assert done.stdout.splitlines()[-3].endswith("1 of 3  yes; no with seed 1, seed 3")
     assert table[1][:5] == ["stays", "steady", "3", "of", "3"]
     assert done.stdout.splitlines()[-1] == "the same; 1 of 2 verdicts flip"
+
+
+SAMPLING = '''
+    from dataclasses import dataclass
+    from random import SystemRandom
+    from alice.plugins import Metric, Result, hookimpl
+
+    @dataclass(frozen=True)
+    class Coins:
+        """Share of heads, thrown anew in each run."""
+        name = "coins"
+        checkpoints = "none"
+
+        def run(self, ctx):
+            heads = sum(SystemRandom().random() < 0.5 for _ in range(10_001))
+            share = heads / 10_001
+            return Result("Coins", metrics=[Metric("heads", share, ERRORS * (share * (1 - share) / 10_001) ** 0.5)])
+
+    ERRORS = 5  # stated widely enough that two runs agree
+
+    @hookimpl
+    def register_analyses():
+        return [Coins]
+'''
+
+
+def test_an_analysis_that_samples_anew_is_the_same_within_its_stated_error(tmp_path):
+    plugin = write_plugin(tmp_path / "coins.py", source=SAMPLING)
+    made = call("run", "coins", "--plugin", plugin, "--out", tmp_path / "runs")
+    report = Path(made.stdout.splitlines()[-1]).parent
+    last = [call("verify", report, "--plugin", plugin) for _ in range(2)]  # both equal by chance: 1 in 30,000
+    assert [done.exit_code for done in last] == [0, 0]
+    assert "the same within stated error" in [done.stdout.splitlines()[-1] for done in last]
+    plugin.write_text(plugin.read_text().replace("< 0.5", "< 0.6"))
+    done = call("verify", report, "--plugin", plugin)
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (1, "different: the run in 1 part")

@@ -1,6 +1,7 @@
 """A report is run again from its provenance alone; whatever is gone or changed is said in one sentence."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,27 @@ def test_paths_may_start_from_the_folder_of_the_reports(bench, early_exit, plugi
     assert open_inputs(moved, plugins, Places(folders=[Path(), bench])).ctx.checkpoint == "model"
     given = Places(ckpt=[str(bench / "model")], data=str(bench / "texts.txt"))
     assert open_inputs(moved, plugins, given).ctx.checkpoint == "model"
+
+
+def test_a_model_under_the_name_of_a_bundled_one_is_a_note(early_exit, plugins, here):
+    entry = early_exit.provenance["checkpoints"][0]
+    data = early_exit.provenance["data"][0]
+    named = changed(early_exit, checkpoints=[{**entry, "name": "base"}], data=[{**data, "model": "base"}])
+    (note,) = open_inputs(named, plugins, Places()).notes
+    assert "calls base is " in note
+    assert "not the bundled model of that name" in note
+
+
+def test_a_number_in_the_words_of_a_forged_report_is_found_by_running_again(early_exit, plugins, here):
+    folder = Path(shutil.copytree(early_exit.stored_in, "forged"))
+    document = json.loads((folder / "result.json").read_text())
+    summary = document["result"]["summary"]
+    document["result"]["summary"] = re.sub(r"\d+\.\d+ %", "0.01 %", summary)
+    assert document["result"]["summary"] != summary
+    (folder / "result.json").write_text(json.dumps(document))
+    subject = open_subject(folder)
+    _, found = run_again(subject, open_inputs(subject.report, plugins, Places()))
+    assert [line.partition(":")[0] for line in found.different] == ["summary"]
 
 
 FAULTS = {

@@ -1,8 +1,10 @@
 """A page that shows its data passes; a page that was edited anywhere is found, with its folder or alone."""
 
+import json
 import random
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -210,13 +212,24 @@ def test_a_missing_page_and_a_missing_page_of_a_section_are_flagged(folders, tmp
     assert "report.html is missing" in found(folder).differences[0]
 
 
+FOREIGN = (
+    *("https://example.org/x", "//example.org", "/elsewhere"),
+    *(" //example.org", "&#9;//example.org", "/&#9;/example.org", "\\\\example.org"),  # browsers drop spaces and tabs
+    *("../evil.js?", "../evil.js#", "%65vil", "%2F%2Fexample.org"),  # a script beside the one that is compared
+)
+"""Where the drawing script must not come from."""
+
+
 def test_a_script_from_elsewhere_and_a_changed_drawing_script_are_flagged(folders, tmp_path):
     text = (folders[0] / "report.html").read_text()
     page = tmp_path / "one" / "page.html"
     page.parent.mkdir()
-    for address in ("https://example.org/x", "//example.org", "/elsewhere"):
-        page.write_text(text.replace('src="../plotly', f'src="{address}/plotly'))
+    for address in FOREIGN:
+        edited = text.replace('src="../plotly', f'src="{address}/plotly')
+        page.write_text(edited)
         assert not found(page).same
+        page.write_text(edited.replace('href="../index', f'href="{address}/index'))
+        assert not found(page).same, address
     page.write_text(text)
     script = tmp_path / "plotly.min.js"
     script.write_bytes((folders[0].parent / "plotly.min.js").read_bytes().replace(b"function", b"Function", 1))
@@ -226,13 +239,60 @@ def test_a_script_from_elsewhere_and_a_changed_drawing_script_are_flagged(folder
     assert "another version of plotly" in found(page).notes[0]
 
 
+def test_names_with_signs_of_addresses_are_linked_and_verified(folders, tmp_path):
+    place = tmp_path / "50%25 #1?" / "a:b"
+    shutil.copytree(folders[1], place / "runs" / "one")
+    page = tmp_path / "sent&" / "p%41 ?#.html"
+    page.parent.mkdir()
+    write_report(read_report(place / "runs" / "one"), out=page)
+    text = page.read_text()
+    assert 'src="../50%2525%20%231%3F/a%3Ab/runs/plotly.min.js"' in text
+    assert 'href="p%2541%20%3F%23-own.html"' in text
+    assert 'href="p%2541%20%3F%23.html"' in (page.parent / "p%41 ?#-own.html").read_text()
+    assert (found(page).pages, found(page).differences) == (2, [])
+    script = place / "runs" / "plotly.min.js"
+    script.write_bytes(script.read_bytes().replace(b"function", b"Function", 1))
+    assert "is not the script of plotly" in found(page).differences[0]
+
+
+def test_a_nonce_is_left_out_of_policy_and_script_only(folders, tmp_path):
+    text = (folders[0] / "report.html").read_text()
+    nonce = re.search("nonce-([0-9a-f]{32})", text)[1]
+    page = tmp_path / "page.html"
+    zeros = text.replace(nonce, "0" * 32)
+    page.write_text(zeros)
+    assert found(page).same
+    page.write_text(zeros.replace(f'nonce="{"0" * 32}"', 'nonce=""').replace("<h1>", f"<h1>{'0' * 32}"))
+    assert not found(page).same
+
+
+def test_nothing_but_the_data_may_be_in_their_element(folders, tmp_path):
+    text = (folders[0] / "report.html").read_text()
+    packed = json.loads(text[slice(*embedded.find(text))])
+    page = tmp_path / "page.html"
+    page.write_text(embedded.replaced(text, json.dumps(packed)))
+    assert found(page).same
+    page.write_text(embedded.replaced(text, json.dumps(packed | {"x": "<!--<script>"})))  # hides what follows
+    with pytest.raises(AliceError, match="damaged or were changed"):
+        found(page)
+
+
+def test_a_difference_late_in_a_long_text_is_quoted(folders, tmp_path):
+    long = replace(ONE_PAGE, summary=f"{'Many words come first. ' * 20}Then 2.14 %.")
+    page = tmp_path / "page.html"
+    text = render_pages(Report(long, {}))["report.html"]
+    page.write_text(text.replace("Then 2.14", "Then 1.14"))
+    said = found(page).differences[0]
+    assert said.endswith("the page has '...first. Then 1.14 %.', the data give '...first. Then 2.14 %.'")
+
+
 def test_a_page_of_an_earlier_version_may_look_otherwise_but_must_say_the_same(provenance, tmp_path):
     report = publish(Report(SECTIONS, {**provenance, "versions": {"alice-interp": "0.0.1"}}), tmp_path / "runs")
     text = render_pages(report, address=None)["report.html"].replace("<style>", "<style>p{color:red}")
     page = tmp_path / "old.html"
     page.write_text(text)
     check = found(page)
-    assert check.same
+    assert (check.same, check.design) == (True, False)
     assert "alice-interp 0.0.1" in check.notes[0]
     page.write_text(text.replace(">7.50 ± 0.20<", ">9.50 ± 0.20<"))
     assert not found(page).same
