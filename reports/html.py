@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from alice.files import atomic_write
 from alice.outputs import check_file, folder_kind
@@ -85,6 +86,11 @@ def page_name(section: Section, main: str = REPORT) -> str:
     return f"{Path(main).stem}-{section.name}.html"
 
 
+def link(path: str) -> str:
+    """Return a relative path as an address in a page: a `#`, `?` or `%` in a name is part of it."""
+    return quote(os.fsencode(path))
+
+
 def render_pages(
     report: Report,
     *,
@@ -111,15 +117,15 @@ def render_pages(
     own_pages = [section for section in result.sections if section.page and address is not None]
     _number(result, blocks)
     shared = _shared(report, address=address, linked=linked)
-    shared["trials"] = [] if address is None else beside.links(result.trials, explorers or {}, address)
-    steps = [(main, result.title), *((page_name(section, main), section.title) for section in own_pages)]
+    shared["trials"] = [] if address is None else beside.links(result.trials, explorers or {}, link(address))
+    steps = [(link(main), result.title), *((link(page_name(one, main)), one.title) for one in own_pages)]
     pages = {main: _main_page(report, blocks, own_pages, main, shared | _stored(embedded))}
     for number, section in enumerate(own_pages, 1):
         around = {
             "previous": steps[number - 1] if number > 1 else None,
             "next": steps[number + 1] if number + 1 < len(steps) else None,
         }
-        pages[page_name(section, main)] = _own_page(result, section, blocks, {"main": main, **around}, shared)
+        pages[page_name(section, main)] = _own_page(result, section, blocks, {"main": link(main), **around}, shared)
     return pages
 
 
@@ -133,6 +139,7 @@ def _shared(report: Report, *, address: str | None, linked: bool) -> dict[str, A
     nonce = secrets.token_hex(16)  # the author of a result cannot predict it
     inlined = "" if address is not None else plotly_script.source()
     models = ", ".join(report.models)
+    folder = link(address) if address is not None else None
     return {
         "models": models,
         "where": [part for part in (report.analysis, models, report.date) if part],
@@ -141,8 +148,8 @@ def _shared(report: Report, *, address: str | None, linked: bool) -> dict[str, A
         "theme_script": page.resource("theme.js"),
         "page_script": page.resource("page.js"),
         "plotly_inlined": inlined,
-        "plotly_address": f"{address}/{plotly_script.FILE}",
-        "gallery_address": f"{address}/{INDEX}" if linked and address is not None else None,
+        "plotly_address": f"{folder}/{plotly_script.FILE}",
+        "gallery_address": f"{folder}/{INDEX}" if linked and folder is not None else None,
         "nonce": nonce,
         "policy": page.policy([*scripts(), page.script_hash(inlined) if inlined else f"'nonce-{nonce}'"]),
     }
@@ -235,7 +242,7 @@ def _link_block(section: Section, main: str) -> Block:
     return {
         "id": f"section-{section.name}",
         "title": section.title,
-        "href": page_name(section, main),
+        "href": link(page_name(section, main)),
         "text": paragraphs(section.text)[:1],
         "parts": {kind: [] for kind in KINDS},
         "sections": [],

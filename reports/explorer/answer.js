@@ -42,7 +42,7 @@ var ExplorerAnswer = (() => {
     });
     find("answer").replaceChildren(...words);
     find("answer-words").textContent = `Answer: ${found.shown.join("")}`;
-    find("answer").classList.toggle("compared", find("answer").querySelector(".changed") !== null);
+    find("answer").classList.toggle("compared", Boolean(found.before)); // at every layer, so that nothing moves when it changes
   }
 
   function drawLegend({ before, solution, reading }) {
@@ -87,6 +87,7 @@ var ExplorerAnswer = (() => {
   // found: {reading, symbols, answers: [layer], solution}
   function drawLayers(found, chosen) {
     const texts = found.answers.map((answer) => ExplorerText.writeBack(found.reading, answer, found.symbols));
+    find("layers-errors").hidden = !found.solution;
     const focused = document.activeElement?.dataset?.layer;
     find("layers").replaceChildren(...texts.map((_, layer) => layerRow(layer, texts, found, chosen)));
     if (focused !== undefined) find("layers").querySelector(`[data-layer="${focused}"]`)?.focus();

@@ -1,9 +1,11 @@
 """Explorer pages that lie in a folder of reports, and the links from the reports to them."""
 
 import html
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 from alice.reports.explorer.state import Trial, fragment
 from alice.reports.explorer.write import MARK
@@ -39,8 +41,9 @@ def pages_in(folder: Path) -> dict[str, str]:
 
 def links(trials: Iterable[Trial], pages: Mapping[str, str], address: str) -> list[dict[str, str]]:
     """Return links to what can be tried, for the models that have a page in the folder at `address`."""
+    files = {model: quote(os.fsencode(file)) for model, file in pages.items()}
     return [
-        {"label": trial.label, "model": trial.model, "href": f"{address}/{pages[trial.model]}{fragment(trial.state)}"}
+        {"label": trial.label, "model": trial.model, "href": f"{address}/{files[trial.model]}{fragment(trial.state)}"}
         for trial in trials
-        if trial.model in pages
+        if trial.model in files
     ]

@@ -4,6 +4,7 @@
 var ExplorerBoard = (() => {
   const { find, make } = ExplorerDom;
   const SIGNS = { on: "", off: "off", patch: "P" };
+  const CLASSES = { on: "on", off: "off", scale: "scaled", patch: "patched" };
   let switches = []; // [{part, button}]
 
   function build({ layers, heads }, onSwitch) {
@@ -33,7 +34,7 @@ var ExplorerBoard = (() => {
     for (const { part, button } of switches) {
       const { kind, factor } = ExplorerChanges.settingOf(state, part);
       const effect = effects?.[ExplorerChanges.label(part)];
-      button.className = `switch ${kind}`;
+      button.className = `switch ${CLASSES[kind]}`;
       button.textContent = kind === "scale" ? `\u00d7${factor}` : SIGNS[kind];
       button.disabled = part[0] === "resid" && tool !== "patch" && kind === "on";
       const now = { on: "on", off: "off", patch: "patched", scale: `times ${factor}` }[kind];

@@ -27,7 +27,8 @@ var ExplorerChanges = (() => {
 
   function words(part) {
     if (part[0] === "head") return `Block ${part[1]}, head ${part[2]}`;
-    return part[0] === "mlp" ? `Block ${part[1]}, MLP` : `Stream of layer ${part[1]}`;
+    if (part[0] === "mlp") return `Block ${part[1]}, MLP`;
+    return part[1] === 0 ? "Stream of layer 0, the embedding" : `Stream of layer ${part[1]}, after block ${part[1] - 1}`;
   }
 
   // Return {kind: "on", "off", "scale" or "patch", factor} of a part.
@@ -61,11 +62,11 @@ var ExplorerChanges = (() => {
 
   // Return [{name, undo}] for every change, where undo takes it back in a state.
   function list(state) {
-    const part = (one, name) => ({ name, undo: (changed) => set(changed, one, "on") });
+    const entry = (field, one, name) => ({ name, undo: (changed) => { changed[field] = changed[field].filter((other) => !same(other, one)); } });
     return [
-      ...state.off.map((one) => part(one, `${label(one)} off`)),
-      ...state.scale.map((one) => part(one.slice(0, -1), `${label(one.slice(0, -1))} \u00d7 ${one.at(-1)}`)),
-      ...state.patch.map((one) => part(one, `${label(one)} patched`)),
+      ...state.off.map((one) => entry("off", one, `${label(one)} off`)),
+      ...state.scale.map((one) => entry("scale", one, `${label(one.slice(0, -1))} \u00d7 ${one.at(-1)}`)),
+      ...state.patch.map((one) => entry("patch", one, `${label(one)} patched`)),
       ...state.pin.map(([cipher, plain]) => ({ name: `${cipher} is ${plain}`, undo: (changed) => pin(changed, cipher, null) })),
     ];
   }

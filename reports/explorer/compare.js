@@ -2,11 +2,10 @@
 "use strict";
 
 var ExplorerCompare = (() => {
-  const { find, make, percent, plural } = ExplorerDom;
+  const { find, make, percent, plural, signed } = ExplorerDom;
   const { LETTERS } = ExplorerText;
   const N = LETTERS.length;
 
-  const signed = (share) => `${share < 0 ? "\u2212" : "+"}${(100 * Math.abs(share)).toFixed(1)}`;
   const pair = (before, now) => (before === now ? now : `${before} \u2192 ${now}`);
 
   // Mean probability that the model gives its own answers, over the letters of the text.

@@ -43,6 +43,7 @@ var ExplorerControls = (() => {
 
   function buildText(actions) {
     let lastKey = ""; // for the way back from a pasted cryptogram
+    let carried = null; // the solution of a cryptogram that the page itself made
     choices("examples", ExplorerExamples.map(({ name }, number) => [number, name]));
     on("examples", "change", () => {
       const example = ExplorerExamples[Number(find("examples").value)];
@@ -54,12 +55,13 @@ var ExplorerControls = (() => {
         return;
       }
       lastKey = next.key;
+      carried = next.plain;
       Object.assign(next, { text: actions.cipherText(), key: "" });
     }));
     on("plain", "input", () => actions.change((next) => { next.plain = find("plain").value; }, "plain"));
     on("cipher", "input", () => actions.change((next) => {
       next.text = find("cipher").value;
-      if (!next.text) next.plain = ""; // another text has another solution, a corrected one the same
+      if (!next.text || next.plain === carried) next.plain = ""; // another text has another solution; one that was typed stays
     }, "cipher"));
     on("solution", "input", () => actions.change((next) => { next.plain = find("solution").value; }, "solution"));
     on("shuffle", "click", () => actions.change((next) => { next.key = ExplorerText.randomKey(); }));
@@ -94,8 +96,8 @@ var ExplorerControls = (() => {
     });
     on("second", "input", () => actions.change((next) => { next.second = find("second").value; }, "second"));
     on("second-other", "click", () => otherText(actions));
-    on("second-swap", "click", () => actions.change((next) => { next.second = ExplorerText.swapTwo(actions.cipherText()); }));
-    on("second-key", "click", () => actions.change((next) => { next.second = ExplorerText.encrypt(actions.cipherText(), ExplorerText.randomKey()); }));
+    on("second-swap", "click", () => sameMessage(actions, ExplorerText.swapTwo));
+    on("second-key", "click", () => sameMessage(actions, (text) => ExplorerText.encrypt(text, ExplorerText.randomKey())));
     on("by", "change", () => actions.change((next) => { next.by = find("by").value; }));
     on("places", "change", () => readPlaces(actions));
     on("scan", "click", actions.scan);
@@ -106,8 +108,13 @@ var ExplorerControls = (() => {
       const cell = event.target.closest("[data-letter]");
       if (!cell) return;
       find("pin-cipher").value = cell.dataset.letter;
-      find("pin-cipher").scrollIntoView({ block: "nearest" });
+      find("pin-plain").focus();
     });
+  }
+
+  // Take the same message in other letters as the second text. At any position both say the same, so letters are compared.
+  function sameMessage(actions, relabelled) {
+    actions.change((next) => Object.assign(next, { second: relabelled(actions.cipherText()), by: "symbol" }));
   }
 
   // Take an example as the second text: the next one that is long enough, cut to the length of the first.
@@ -194,15 +201,22 @@ var ExplorerControls = (() => {
     find("scale-note").textContent = view.scaled
       ? `The slider now scales: ${ExplorerChanges.words(view.scaled)}.` : "Choose a switch below; the slider then scales this part.";
     setValue(find("second"), state.second);
-    const length = ExplorerText.read(cipher, symbols).ids.length;
-    const shared = Math.min(length, second.ids.length);
-    const uneven = state.by === "position" && second.ids.length && length && second.ids.length !== length;
-    find("second-note").textContent = uneven
-      ? `The second text has ${plural(second.ids.length, "character")}, the first ${length}: parts are patched at the ${shared} that both have.` : "";
+    find("second-note").textContent = state.by === "position" ? noteOnPositions(ExplorerText.read(cipher, symbols).ids, second.ids) : "";
     setValue(find("by"), state.by);
     if (document.activeElement === find("places")) return;
     setValue(find("places"), (state.places ?? []).map((place) => place + 1).join(", "));
     showProblem("places-problem", "");
+  }
+
+  // What a reader should know who patches by position.
+  function noteOnPositions(first, second) {
+    if (!first.length || !second.length) return "";
+    if (ExplorerText.isRelabelled(first, second)) {
+      return "Both texts are the same message, so a position says nearly the same in both; carry over by cipher letter instead.";
+    }
+    if (first.length === second.length) return "";
+    const shared = Math.min(first.length, second.length);
+    return `The second text has ${plural(second.length, "character")}, the first ${first.length}: parts are patched at the ${shared} that both have.`;
   }
 
   function draw(state, view, { layers, cipher, second, symbols }) {

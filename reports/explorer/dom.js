@@ -27,7 +27,14 @@ var ExplorerDom = (() => {
   const setEnabled = (button, enabled) => button.setAttribute("aria-disabled", String(!enabled));
 
   const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u00a0%`;
-  const plural = (count, word, many = `${word}s`) => `${count} ${count === 1 ? word : many}`;
+  const plural = (count, word, many = `${word}s`) => `${count.toLocaleString("en")} ${count === 1 ? word : many}`;
 
-  return { find, make, draw, setValue, setEnabled, percent, plural };
+  // A difference of two shares in percentage points; what rounds to nothing has no sign.
+  function signed(share) {
+    const size = (100 * Math.abs(share)).toFixed(1);
+    if (Number(size) === 0) return size;
+    return `${share < 0 ? "\u2212" : "+"}${size}`;
+  }
+
+  return { find, make, draw, setValue, setEnabled, percent, plural, signed };
 })();

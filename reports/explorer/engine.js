@@ -80,8 +80,8 @@ var AliceEngine = (() => {
       const plan = planned(interventions, this.config);
       let source = null;
       if (plan.patches.length) {
-        if (!second || !second.length) throw new Error("A patch needs a second text; type one.");
-        this.check(second);
+        if (!second || !second.length) throw new Error("A patch needs a second text with letters; type one.");
+        this.check(second, "second text");
         if (!this.kept || !identical(this.kept.ids, second)) {
           const activations = { z: [], mlp: [], resid: [] };
           yield* this.forward(second, planned([], this.config), null, activations);
@@ -92,13 +92,13 @@ var AliceEngine = (() => {
       return yield* this.forward(ids, plan, source, null);
     }
 
-    check(ids) {
+    check(ids, what = "text") {
       if (!ids.length) throw new Error("There is no text yet; type a cryptogram.");
       if (ids.length > this.config.n_ctx) {
-        throw new Error(`The text has ${ids.length} characters, and the model reads at most ${this.config.n_ctx}; shorten it.`);
+        throw new Error(`The ${what} has ${ids.length} characters, and the model reads at most ${this.config.n_ctx}; shorten it.`);
       }
       if (!Array.from(ids).every((id) => id > PAD && id < this.size)) {
-        throw new Error("The text has characters that are not in the model's alphabet; remove them.");
+        throw new Error(`The ${what} has characters that are not in the model's alphabet; remove them.`);
       }
     }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 var ExplorerKey = (() => {
-  const { find, make, percent } = ExplorerDom;
+  const { find, make, percent, signed } = ExplorerDom;
   const { LETTERS } = ExplorerText;
   const N = LETTERS.length;
   const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -N], End: [0, N] };
@@ -73,7 +73,7 @@ var ExplorerKey = (() => {
         cell.style.setProperty("--heat", Math.min(1, Math.abs(share)).toFixed(3));
         cell.className = [share < 0 && "less", right && "right", pinned && "pinned", Math.abs(share) > 0.55 && "full"].filter(Boolean).join(" ");
         cell.textContent = Math.abs(share) >= 0.095 ? Math.round(100 * Math.abs(share)) : "";
-        const amount = view === "difference" && before ? `${share < 0 ? "\u2212" : "+"}${percent(Math.abs(share), 1)}` : percent(share, 1);
+        const amount = view === "difference" && before ? `${signed(share)}\u00a0%` : percent(share, 1);
         const facts = [right && "right", pinned && "pinned", !inText && "not in the text"].filter(Boolean);
         cell.setAttribute("aria-label", [`${LETTERS[cipher]} stands for ${LETTERS[plain]}: ${amount}`, ...facts].join(", "));
       });

@@ -5,7 +5,7 @@
   const { find, setValue, percent } = ExplorerDom;
   const Changes = ExplorerChanges;
   const PAUSE = { compute: 120, link: 250, busy: 250, layer: 750 };
-  const SCAN = { start: "Try each part alone", stop: "Stop" };
+  const SCAN = { start: "Which parts matter?", stop: "Stop" };
 
   const runner = ExplorerRunner.start(document);
   const { header } = runner;
@@ -16,6 +16,7 @@
   let results = null; // {reading, before, now, solution}; null while there is nothing to show
   let computing = 0; // number of the newest computation
   let scanning = null; // the scan under way
+  let secondRead = ""; // the second text whose answer is shown
   let effects = null; // what each part does alone, for the text with these ids
   const view = { tool: "off", keyView: "now", place: -1, scaled: null, playing: null, head: null };
 
@@ -62,7 +63,7 @@
   const isReady = () => document.body.dataset.ready === "yes";
   function setReady(ready) {
     document.body.dataset.ready = ready ? "yes" : "no";
-    ExplorerDom.setEnabled(find("scan"), ready || scanning);
+    ExplorerDom.setEnabled(find("scan"), (ready && results) || scanning);
   }
 
   function restore(next) {
@@ -99,7 +100,9 @@
     }
     const words = textProblem || changeProblem;
     for (const panel of document.querySelectorAll(".needs-text")) panel.inert = Boolean(words); // it shows an earlier result
-    if (words) find("dock-words").textContent = words;
+    if (!words) return;
+    find("dock-words").textContent = words;
+    find("comparison-body").replaceChildren();
   }
 
   async function compute() {
@@ -154,7 +157,9 @@
     }
     try {
       const { answer } = await runs.whole(reading.ids);
-      if (number === computing) find("second-answer").textContent = `Alone it is read as: ${ExplorerText.writeBack(reading, answer[layers], symbols).join("")}`;
+      if (number !== computing) return;
+      secondRead = state.second;
+      find("second-answer").textContent = `Alone it is read as: ${ExplorerText.writeBack(reading, answer[layers], symbols).join("")}`;
     } catch (error) {
       if (error.name !== "AbortError") notice(error.message);
     }
@@ -215,6 +220,7 @@
   // Everything that shows the state itself, before anything is computed.
   function drawControls() {
     ExplorerControls.draw(state, view, { layers, symbols, cipher: cipherText(), second: ExplorerText.read(state.second, symbols) });
+    if (state.second !== secondRead) find("second-answer").textContent = ""; // it was about another text
     drawBoard();
     ExplorerCompare.drawChanges(state, (undo) => change(undo));
     for (const [id, enabled] of [["undo", past.past.length], ["redo", past.future.length], ["reset", Changes.count(state)]]) {
@@ -225,7 +231,7 @@
   function drawTextNote(reading) {
     const unfit = !state.key && state.plain && reading.ids.length && !solutionOf(reading);
     const note = unfit ? " The solution has another length than the cryptogram, so errors are not counted." : "";
-    find("text-note").textContent = (ExplorerText.remarks(reading) + note).trim();
+    find("text-note").textContent = (ExplorerText.remarks(reading, longest) + note).trim();
   }
 
   function drawResults() {
@@ -305,9 +311,10 @@
   function useSwitch(part) {
     const { kind, factor } = Changes.settingOf(state, part);
     const wanted = Number(find("factor").value);
-    const again = kind === view.tool && (kind !== "scale" || factor === wanted);
-    if (view.tool === "scale") view.scaled = again ? null : part;
-    change((next) => Changes.set(next, part, again ? "on" : view.tool, wanted));
+    const tool = part[0] === "resid" ? "patch" : view.tool; // a stream can only be patched
+    const again = kind === tool && (kind !== "scale" || factor === wanted);
+    if (tool === "scale") view.scaled = again ? null : part;
+    change((next) => Changes.set(next, part, again ? "on" : tool, wanted));
     drawControls();
   }
 
@@ -318,7 +325,7 @@
 
   async function copyLink() {
     writeLink();
-    let words = "Link copied: it opens this file as you see it now.";
+    let words = "Link copied: it opens this file as you see it now. For a copy elsewhere, add the part from # on to its address.";
     try {
       await navigator.clipboard.writeText(location.href);
     } catch {

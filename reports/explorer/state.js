@@ -13,7 +13,7 @@
 //     head    [block, head] whose attention is shown
 //     off     [["head", block, head], ["mlp", block], ...] parts that are switched off
 //     scale   [["head", block, head, factor], ["mlp", block, factor], ...] parts that are multiplied
-//     pin     [["Q", "E"], ...] cipher letters and the plain letters they are fixed to
+//     pin     [["Q", "E"], ...] cipher letters and the plain letters they are fixed to; each letter in one pin at most
 //     second  second ciphertext, which patches come from
 //     patch   [["head", block, head], ["mlp", block], ["resid", layer], ...] parts taken from the second text
 //     by      "position" (if left out) or "symbol": how patches are carried over; see engine.js
@@ -54,6 +54,10 @@ var ExplorerState = (() => {
     return typeof letter === "string" && /^[A-Z]$/.test(letter);
   }
 
+  function isPin(pair) {
+    return Array.isArray(pair) && pair.length === 2 && pair.every(isCapital);
+  }
+
   function isKey(key) {
     return typeof key === "string" && /^[A-Z]{26}$/.test(key) && new Set(key).size === 26;
   }
@@ -67,7 +71,7 @@ var ExplorerState = (() => {
     head: (value, config) => Array.isArray(value) && isPart(["head", ...value], config),
     off: (value, config) => isList(value, (part) => isPart(part, config)) && areDistinct(value),
     scale: (value, config) => isList(value, (part) => isScaled(part, config)) && areDistinct(value.map((part) => part.slice(0, -1))),
-    pin: (value) => isList(value, (pair) => Array.isArray(pair) && pair.length === 2 && pair.every(isCapital)),
+    pin: (value) => isList(value, isPin) && [0, 1].every((side) => areDistinct(value.map((pair) => pair[side]))),
     patch: (value, config) => isList(value, (part) => isPart(part, config, { resid: true })) && areDistinct(value),
     by: (value) => value === "position" || value === "symbol",
     places: (value, config) => isList(value, (place) => whole(place, config.n_ctx)),
@@ -83,7 +87,7 @@ var ExplorerState = (() => {
     demand(state !== null && typeof state === "object" && !Array.isArray(state), "The link has no state in it.");
     for (const [name, value] of Object.entries(state)) {
       demand(Object.hasOwn(CHECKS, name), `The link has a field ${JSON.stringify(name).slice(0, 40)} that this page does not know.`);
-      demand(CHECKS[name](value, header.config), `The field "${name}" of the link does not fit the model ${header.name}.`);
+      demand(CHECKS[name](value, header.config), `The field "${name}" of the link is not valid for the model ${header.name}.`);
     }
     return state;
   }

@@ -48,8 +48,8 @@ def check(state: Any, config: Config | None = None) -> dict[str, Any]:
         if name not in _FIELDS:
             raise AliceError(f"a state of the explorer has no field {name!r:.60}{nearest(str(name), _FIELDS)}")
         if not _FIELDS[name](value, sizes):
-            fits = "does not fit the model" if config else "is not valid"
-            raise AliceError(f"the field {name!r} of a state of the explorer {fits}: {value!r:.60}")
+            valid = "is not valid for the model" if config else "is not valid"
+            raise AliceError(f"the field {name!r} of a state of the explorer {valid}: {value!r:.60}")
     return dict(state)
 
 
@@ -124,7 +124,7 @@ _FIELDS: dict[str, Callable[[Any, Config], bool]] = {
     "scale": lambda value, sizes: (
         _list(value, lambda part: _scaled(part, sizes)) and _distinct([part[:-1] for part in value])
     ),
-    "pin": lambda value, sizes: _list(value, _pin),
+    "pin": lambda value, sizes: _list(value, _pin) and all(map(_distinct, zip(*value, strict=True))),
     "patch": lambda value, sizes: _list(value, lambda part: _part(part, sizes, resid=True)) and _distinct(value),
     "by": lambda value, sizes: value in ("position", "symbol"),
     "places": lambda value, sizes: _list(value, lambda place: _number(place, sizes["n_ctx"])),

@@ -44,19 +44,29 @@ var ExplorerText = (() => {
     return `The text has ${number(reading.ids.length)} characters, and the network reads at most ${number(longest)}; shorten it.`;
   }
 
-  // Return what a reader should know about a text that can be solved.
-  function remarks(reading) {
+  // A character that a reader would not see, or that would turn what follows it, is named by its number.
+  function visible(character) {
+    const number = character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return /[\p{C}\p{M}]/u.test(character) ? `U+${number}` : character;
+  }
+
+  // Return what a reader should know about a text that can be solved by a model that reads at most `longest` characters.
+  function remarks(reading, longest) {
     const notes = [];
     const strange = [...new Set(reading.outside.map((place) => reading.characters[place]))];
     if (strange.length) {
       const more = strange.length > 8 ? " \u2026" : "";
-      notes.push(`The network does not know ${strange.slice(0, 8).join(" ")}${more}: ${strange.length === 1 ? "it stays" : "they stay"} as written.`);
+      const which = strange.length === 1 ? "this character, which stays" : "these characters, which stay";
+      notes.push(`The network does not know ${which} as written: ${strange.slice(0, 8).map(visible).join(" ")}${more}`);
     }
     if (reading.letters && reading.letters < UNICITY) {
       const letters = reading.letters === 1 ? "1 letter" : `${reading.letters} letters`;
       notes.push(`With ${letters} there is more than one solution; from about ${UNICITY} letters on there is usually one.`);
     }
-    return notes.join(" ");
+    if (reading.ids.length > longest / 2) {
+      notes.push("This is a long text. Networks often fail on texts that are much longer than those they learned from.");
+    }
+    return notes.reverse().join(" "); // the list of characters ends the line
   }
 
   function likeCase(letter, model) {
@@ -98,6 +108,12 @@ var ExplorerText = (() => {
     if (!second) return text;
     const other = { [first]: second, [second]: first };
     return text.replace(/[A-Za-z]/g, (letter) => likeCase(other[letter.toUpperCase()] ?? letter, letter));
+  }
+
+  // Return whether two texts, as ids, are the same but for the names of their symbols.
+  function isRelabelled(one, other) {
+    const pairs = new Set(one.map((id, place) => `${id} ${other[place]}`)).size;
+    return one.length === other.length && pairs === new Set(one).size && pairs === new Set(other).size;
   }
 
   // The symbol of an id as it is shown where a letter stands: a space and padding would not be seen.
@@ -149,5 +165,5 @@ var ExplorerText = (() => {
   const keyChanges = (before, after) =>
     Object.keys(before).filter((cipher) => before[cipher] !== after[cipher]).map((cipher) => [cipher, before[cipher], after[cipher]]);
 
-  return { LETTERS, isLetter, read, fault, remarks, encrypt, seeded, randomKey, swapTwo, writeBack, differences, errorShare, keyOf, certainty, keyChanges };
+  return { LETTERS, isLetter, read, fault, remarks, encrypt, seeded, randomKey, swapTwo, isRelabelled, writeBack, differences, errorShare, keyOf, certainty, keyChanges };
 })();

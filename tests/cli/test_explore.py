@@ -53,7 +53,10 @@ def test_a_page_is_replaced_and_another_file_only_by_force():
     ("arguments", "sentence"),
     [
         (["--state", "nonsense"], "this is no state of the explorer; copy the link"),
-        (["--state", '{"off": [["head", 9, 0]]}'], "the field 'off' of a state of the explorer does not fit the model"),
+        (
+            ["--state", '{"off": [["head", 9, 0]]}'],
+            "the field 'off' of a state of the explorer is not valid for the model",
+        ),
         (["--ckpt", "bse"], "there is no checkpoint 'bse'; did you mean 'base'"),
         (["--out", "model/page.html"], "is inside model, which is read by this command"),
         (["--out", "gone/page.html"], "gone"),

@@ -126,8 +126,57 @@ def test_parts_are_patched_from_a_second_text(explorer, model):
     by_symbol = explorer.js(BY_ENGINE, explorer.cipher, SECOND, [{**one, "by": "symbol"} for one in patches])
     assert explorer.answer == by_symbol != wanted
     explorer.wait_for(lambda: "by%22%3A%22symbol" in explorer.driver.current_url)
+    assert "Errors (SER)" in explorer.text("#comparison-body")
+    explorer.type("#second", "\u2603")
+    assert explorer.text("#change-problem") == "A patch needs a second text with letters; type one."
+    assert explorer.text("#comparison-body") == ""  # it was about the text before
+
+
+def test_the_same_message_in_other_letters_is_carried_over_by_letter(explorer, model):
+    explorer.click("[name=tool][value=patch]")
+    assert explorer.find("#by").get_property("value") == "position"
+    explorer.click("#second-swap")
+    assert explorer.find("#by").get_property("value") == "symbol"
+    assert explorer.text("#second-note") == ""
+    explorer.switch("resid", 4)
+    patch = {"kind": "patch", "part": "resid", "layer": 4, "positions": None, "by": "symbol"}
+    second = explorer.find("#second").get_property("value")
+    wanted = explorer.js(BY_ENGINE, explorer.cipher, second, [patch])
+    assert explorer.answer == wanted != model.answers(explorer.cipher)[-1]
+    explorer.choose("#by", "position")
+    assert explorer.text("#second-note").startswith("Both texts are the same message")
+    explorer.click("#second-other")
+    assert explorer.text("#second-note") == ""
+
+
+def test_the_answer_to_an_earlier_second_text_is_not_shown_for_a_new_one(explorer):
+    explorer.open(fragment({"text": SECOND, "second": SECOND[::-1], "patch": [["resid", 2]]}))
+    explorer.wait_for(lambda: explorer.text("#second-answer").startswith("Alone it is read as: "))
     explorer.type("#second", "")
-    assert explorer.text("#change-problem") == "A patch needs a second text; type one."
+    assert explorer.text("#second-answer") == ""
+
+
+def test_a_patched_stream_is_taken_back_whatever_a_switch_does(explorer):
+    explorer.open(fragment({"text": SECOND, "second": SECOND[::-1], "patch": [["resid", 2]]}))
+    explorer.click("[name=tool][value=off]")
+    explorer.switch("resid", 2)
+    assert explorer.texts("#changes button") == []
+    assert explorer.text("#change-problem") == ""
+
+
+def test_each_of_several_changes_of_a_part_is_taken_back_alone(explorer):
+    explorer.open(fragment({"text": SECOND, "off": [["mlp", 3]], "scale": [["mlp", 3, 2], ["head", 0, 1, 0.5]]}))
+    assert explorer.texts("#changes button") == ["L3 MLP off ×", "L3 MLP × 2 ×", "L0H1 × 0.5 ×"]
+    explorer.click("#changes button")
+    assert explorer.texts("#changes button") == ["L3 MLP × 2 ×", "L0H1 × 0.5 ×"]
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign(explorer):
+    explorer.open(fragment({"plain": SECOND, "scale": [["head", 0, 0, 1.0001]]}))
+    explorer.click("[name=key-view][value=difference]")
+    amounts = explorer.js("return [...document.querySelectorAll('#matrix td[aria-label]')].map(one => one.ariaLabel)")
+    assert {label.partition(": ")[2].partition(",")[0].replace("\xa0", " ") for label in amounts} == {"0.0 %"}
+    assert explorer.texts("#comparison-body .numbers td:last-child") == ["0.0", "0.0"]
 
 
 def test_places_that_cannot_be_read_get_a_sentence_and_long_ranges_end_with_the_text(explorer):

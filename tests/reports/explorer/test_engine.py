@@ -176,6 +176,7 @@ def test_a_run_beside_the_page_computes_the_same_and_replaces_an_outdated_one(bo
         ({"ids": [0]}, "characters that are not in the model's alphabet"),
         ({"interventions": [{"kind": "scale", "part": "head", "block": 9, "head": 0, "factor": 0}]}, "has no part"),
         ({"interventions": INTERVENTIONS["a head patched"]}, "A patch needs a second text"),
+        ({"interventions": INTERVENTIONS["a head patched"], "second": [1] * 2000}, "The second text has 2000"),
         ({"interventions": [{"kind": "pin", "cipher": 0, "plain": 26}]}, "A pin joins two letters"),
         ({"interventions": [{"kind": "pin", "cipher": c, "plain": 4} for c in (0, 1)]}, "A and B are both pinned to E"),
     ],
@@ -183,9 +184,7 @@ def test_a_run_beside_the_page_computes_the_same_and_replaces_an_outdated_one(bo
 def test_what_cannot_be_computed_is_a_sentence(both, options, sentence):
     _, page = both(tiny("base"))
     program = "try { window.parityModel.run(...arguments); } catch (error) { return error.message; }"
-    found = page.driver.execute_script(
-        program, options.get("ids", [1, 2, 3]), {"interventions": options.get("interventions", [])}
-    )
+    found = page.driver.execute_script(program, options.get("ids", [1, 2, 3]), {"interventions": [], **options})
     assert sentence in found
 
 

@@ -23,6 +23,26 @@ def test_the_page_opens_on_an_example_without_error_and_without_network(explorer
     assert explorer.complaints() == []
 
 
+NOISY = """<!doctype html>
+<meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline'; style-src 'none'">
+<body data-ready="yes"><script>console.error("said"); console.warn("warned");</script><script>gone();</script>
+<style>p { color: red; }</style><img src="http://127.0.0.1:64999/picture.png">"""
+
+
+def test_errors_and_requests_of_a_page_are_noticed_in_every_browser(explorer, tmp_path):
+    (tmp_path / "noisy.html").write_text(NOISY)
+    explorer.open(page=tmp_path / "noisy.html")
+    heard = []
+
+    def all_heard():
+        heard.extend(explorer.complaints())
+        return all(any(part in one for one in heard) for part in ("said", "warned", "gone", "style-src"))
+
+    explorer.wait_for(all_heard)
+    explorer.wait_for(lambda: explorer.requests() == ["http://127.0.0.1:64999/picture.png"])
+    explorer.open()
+
+
 def test_the_page_runs_when_it_is_served_with_the_reports(explorer, model, page):
     with serving(page.parent) as server:
         explorer.open(page=f"{server.url}{page.name}")
@@ -107,6 +127,25 @@ def test_the_animation_begins_at_the_embedding_and_can_be_stopped(explorer, mode
     assert explorer.find("#undo").get_attribute("aria-disabled") == "true"  # looking is no change
 
 
+PASTE = """
+const field = document.getElementById(arguments[0]);
+field.value = arguments[1];
+field.dispatchEvent(new Event("input", { bubbles: true }));
+"""
+
+
+def test_a_cryptogram_pasted_over_another_has_not_its_solution(explorer):
+    plain = explorer.find("#plain").get_property("value")
+    explorer.click("[name=mode][value=cipher]")
+    assert explorer.find("#solution").get_property("value") == plain
+    explorer.js(PASTE, "cipher", CRYPTOGRAM)
+    explorer.settle()
+    assert explorer.find("#solution").get_property("value") == ""
+    assert explorer.text("#text-note") == ""
+    explorer.click("#undo")
+    assert explorer.find("#solution").get_property("value") == plain
+
+
 UNSOLVABLE = {
     "": "There is no text yet: type one, or choose an example.",
     "12, 34.": "There is no letter to solve; a cryptogram is in the letters A to Z.",
@@ -117,11 +156,7 @@ UNSOLVABLE = {
 def test_a_text_that_cannot_be_solved_gets_a_sentence(explorer, model):
     explorer.click("[name=mode][value=cipher]")
     for text, sentence in UNSOLVABLE.items():
-        explorer.js(
-            "const field = document.getElementById('cipher'); field.value = arguments[0];"
-            "field.dispatchEvent(new Event('input', {bubbles: true}))",
-            text,
-        )
+        explorer.js(PASTE, "cipher", text)
         explorer.settle()
         assert explorer.text("#problem") == sentence
         assert explorer.find("#problem").is_displayed()
@@ -143,4 +178,30 @@ def test_characters_outside_the_alphabet_stay_and_are_marked(explorer, model):
     answer = model.answers("RJ  HRIF  YF bQDAFb")[-1]  # without them, as the model reads the text
     assert explorer.texts("#answer .outside b") == ["4", "2", "é", "<", ">", "<", "/", ">"]
     assert explorer.answer == f"{answer[:3]}42{answer[3:9]}é{answer[9:13]}<{answer[13]}>{answer[14:18]}</{answer[18]}>"
-    assert "The network does not know 4 2 é < > /" in explorer.text("#text-note")
+    assert "The network does not know these characters, which stay as written: 4 2 é < > /" in explorer.text(
+        "#text-note"
+    )
+
+
+def test_a_character_that_cannot_be_seen_is_named_by_its_number(explorer):
+    explorer.click("[name=mode][value=cipher]")
+    explorer.js(PASTE, "cipher", "RJ HRIF\u202e YF \u200dQDAF \u5b57")
+    explorer.settle()
+    assert explorer.text("#text-note").endswith("which stay as written: U+202E U+200D \u5b57")
+
+
+def test_a_text_that_may_be_too_long_for_what_the_network_learned_gets_a_warning(explorer):
+    explorer.js(PASTE, "plain", "Nobody reads this. " * 27)  # 513 characters of 1,024
+    explorer.settle()
+    assert "This is a long text." in explorer.text("#text-note")
+    explorer.js(PASTE, "plain", ("Nobody reads this. " * 27)[:512])
+    explorer.settle()
+    assert explorer.text("#text-note") == ""
+
+
+def test_there_is_nothing_to_try_without_a_text(explorer):
+    explorer.js(PASTE, "plain", "")
+    explorer.settle()
+    assert explorer.find("#scan").get_attribute("aria-disabled") == "true"
+    explorer.click("#undo")
+    assert explorer.find("#scan").get_attribute("aria-disabled") == "false"
