@@ -1,11 +1,10 @@
 """Takes the pictures of the documentation: `python docs/take_pictures.py [NAME ...]`, all of them without a name.
 
 Each picture is a figure of the report of a real `alice-interp` command, which the page that shows it names. Headless
-Chromium takes it, with its driver, as for `make test`. A picture whose trainings are not there is left out.
+Chromium takes it, with its driver, as for `make test`.
 """
 
 import base64
-import re
 import shlex
 import shutil
 import tempfile
@@ -31,7 +30,7 @@ SECONDS_TO_DRAW = 60
 ENGLISH = "--ckpt base --ckpt bijective --ckpt dynamic"
 STATE = (
     '{"plain": "THE LETTERS THAT WE HIDE FROM THE WORLD ARE THE ONES THAT IT MOST WANTS TO READ.", '
-    '"key": "QWERTYUIOPASDFGHJKLZXCVBNM", "off": [["head", 4, 1], ["head", 5, 2], ["mlp", 6]]}'
+    '"key": "QWERTYUIOPASDFGHJKLZXCVBNM", "off": [["head", 2, 1], ["head", 3, 3], ["mlp", 6]]}'
 )
 """What the explorer shows in its picture."""
 
@@ -46,12 +45,6 @@ class Picture:
     """The command after `alice-interp`, run in the project's folder."""
     figure: str = ""
     """Name of the figure, or of the text with heat; the first figure of the report if empty."""
-
-    @property
-    def absent(self) -> str:
-        """The folder of trainings that the command needs, if it is not there."""
-        folders = re.findall(r"--trainings (\S+)", self.command)
-        return next((folder for folder in folders if not (ROOT / folder).is_dir()), "")
 
 
 def _of_analysis(name: str, options: str, figure: str = "") -> tuple[str, Picture]:
@@ -72,14 +65,14 @@ PICTURES = {
             _of_analysis("ablation", "--ckpt base --samples 32"),
             _of_analysis("patching", "--ckpt base --samples 64"),
             _of_analysis("circuit", "--ckpt base --samples 32"),
-            _of_analysis("evidence", "--ckpt base", "evidence-example-0"),
+            _of_analysis("evidence", "--ckpt base", "evidence-example-0@base"),
             _of_analysis("letter-frequency", f"{ENGLISH} --samples 200"),
             _of_analysis("errors-by-length", f"{ENGLISH} --samples 200"),
             _of_analysis("relabelling", f"{ENGLISH} --samples 200"),
             _of_analysis("speed", ENGLISH),
             _of_analysis("disagreement", "--ckpt bijective --samples 60", "cases"),
-            _of_analysis("generalization", "--trainings plugins/reproduce/run_set/pools", "training"),
-            _of_analysis("scaling", "--trainings plugins/reproduce/run_set/sizes"),
+            _of_analysis("generalization", "--trainings bundled:pools", "training"),
+            _of_analysis("scaling", "--trainings bundled:sizes"),
         ]
     ),
     "encodings": Picture("analyses/scaling.md", "run scaling --trainings examples/encodings"),
@@ -102,9 +95,6 @@ def take(names: tuple[str, ...]) -> None:
     with tempfile.TemporaryDirectory() as folder, _browser(Path(folder) / "profile") as browser:
         for name in names or PICTURES:
             picture, file = PICTURES[name], IMAGES / f"{name}.png"
-            if picture.absent:
-                click.echo(f"{file.name}: left out, there is no {picture.absent}")
-                continue
             page = _run(picture.command, Path(folder))
             shoot = _shoot_explorer if name == "explorer" else _shoot
             file.write_bytes(_checked(file, shoot(browser, page, picture.figure)))

@@ -25,7 +25,7 @@ def table() -> str:
 def _row(name: str) -> list[str]:
     """Return the numbers of a model as its card prints them."""
     card = (bundled()[name] / CARD).read_text(encoding="utf-8")
-    about = (r"([\d,]+) parameters", r"([\d.]+) core hours", r"over ([\d,]+) test texts")
+    about = (r"([\d,]+) parameters", r"([\d.]+) core hours", r"over ([\d,]+) (?:test )?texts")
     means = dict(re.findall(r"^\| (\S+) \| [\d,]+ \| ([\d.]+) ± ", card, re.MULTILINE))
     return [f"`{name}`", *(_first(pattern, card) for pattern in about), *(means.get(length, "") for length in LENGTHS)]
 
