@@ -15,11 +15,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/alice-interp demo
 
-# The reports are tried in a real browser. Where Chromium is missing and cannot be installed, those tests are skipped.
+# The reports are tried in real browsers. Where one is missing and cannot be installed, its tests are skipped.
 browser:
 	@command -v chromium >/dev/null || \
 	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium chromium-driver) >/dev/null || \
 	echo "no Chromium here, and it cannot be installed: the tests in a browser will be skipped"
+	@command -v firefox-esr >/dev/null || command -v firefox >/dev/null || \
+	(apt-get update -qq && apt-get install -qq --yes --no-install-recommends firefox-esr) >/dev/null || \
+	echo "no Firefox here, and it cannot be installed: the explorer will be tested in Chromium only"
 
 # One process a core with one thread each; the tests of a file share what they set up, so they stay together. Crashed
 # workers are not restarted; with loadfile a new worker may hang.
@@ -44,8 +47,8 @@ docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html in a browser"
 
-# Every picture and number that the documentation shows, made again: the models' table, the output in the tutorial and in
-# the notebooks, the pictures, the page of the paper.
+# What the documentation shows of the bundled models, made again: the models' table, the output in the tutorial and in the
+# notebooks, the pictures, the page of the paper. Other figures on a page name the command that gives them.
 figures: paper
 	$(BIN)/python docs/write_numbers.py
 	$(BIN)/python docs/run_tutorial.py

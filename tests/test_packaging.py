@@ -37,6 +37,43 @@ def misuse(ctx: RunContext) -> Result:
     return ctx.checkpoint  # wrong
 """
 """A module with mistakes; only those lines may be reported, or the types are not seen."""
+RIGHT = """
+from collections.abc import Callable, Iterable, Mapping
+from typing import assert_type
+
+import alice
+import numpy as np
+from alice.model import Alice
+from alice.plugins import Analysis, Metric, Report, Result, RunContext, Table, hookspecs
+from alice.plugins.solvers import SolverSetup
+from alice.text import Alphabet, Corpus
+from alice_interp_norms import Norms
+from alice_interp_vowels import Vowels
+
+analyses: Callable[[], Iterable[type[Analysis]]] = hookspecs.register_analyses
+corpora: Callable[[], Mapping[str, Callable[[Alphabet], Corpus]]] = hookspecs.register_corpora
+solvers: Callable[[], Mapping[str, Callable[[SolverSetup], Callable[[str], str]]]] = hookspecs.register_solvers
+ours: list[type[Analysis]] = [Norms, Vowels]
+run: Callable[[Analysis, RunContext], Result] = Analysis.run
+
+def use(ctx: RunContext, setup: SolverSetup) -> Result:
+    assert_type(ctx.sample(5).after(2).joined(64).training(3), RunContext)
+    assert_type((ctx.model, ctx.checkpoint, ctx.alphabet), tuple[Alice, str, Alphabet])
+    assert_type((ctx.each, ctx.rng, ctx.seed), tuple[tuple[RunContext, ...], np.random.Generator, int])
+    assert_type((ctx.plaintexts, ctx.training_texts(3)), tuple[list[str], list[str]])
+    assert_type(list(ctx.map(len, ["A", "B"], "Reading")), list[int])
+    assert_type(list(ctx.progress([1], "Reading", total=1)), list[int])
+    for stream in (ctx.activations("hook_embed", grad=True), ctx.store("hook_embed")):
+        assert_type(stream.names, list[str])
+    assert_type(ctx.resumable("sums", {"steps": 5}).array("sum", lambda: np.zeros(3)).size, int)
+    ctx.pairs("other-text"), ctx.lens("folder")
+    assert_type((setup.model(), setup.training_texts(3)[0], setup.seed, setup.tries), tuple[Alice, str, int, int])
+    assert_type((alice.load("base"), alice.run("norms", "base", samples=5)), tuple[Alice, Report])
+    table = Table(("model", "value"), [("base", 0.5)], "What it shows.", labels={"value": "a value"})
+    metric = Metric("value", 0.5, unit="%", model="base", label="a value")
+    return Result("Title", summary="", caveats="", metrics=[metric], tables={"values": table}, figures={}, arrays={})
+"""
+"""A module that uses the plugin interface as authors may; it stops being right when a signature of it changes."""
 COMPILE = """
 import sys
 import pathlib
@@ -154,6 +191,7 @@ def test_authors_get_types_from_the_installed_package(environment, tmp_path):
     project.mkdir()
     for module in (*EXAMPLE.glob("*.py"), *write_project("norms", tmp_path).glob("*.py")):
         shutil.copy(module, project)
+    (project / "right.py").write_text(RIGHT)
     (project / "wrong.py").write_text(WRONG)
     lines = checked_by_mypy(environment, project).splitlines()
     places = [line.split(": ")[0] for line in lines if ": error: " in line]

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from alice.checkpoint.folder import bundled, read_config
 from alice.cli import main
 from alice.plugins.manager import build
+from alice.training.bundled import locate_trainings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -35,7 +36,7 @@ def test_every_page_shows_its_picture_and_names_the_command(tool):
     for name, picture in tool.PICTURES.items():
         page = (DOCS / picture.page).read_text(encoding="utf-8")
         assert f"images/{name}.png)" in page, picture.page
-        assert picture.absent or f"alice-interp {picture.command}" in page, picture.page
+        assert f"alice-interp {picture.command}" in page, picture.page
 
 
 def test_every_option_of_the_commands_exists(tool):
@@ -45,6 +46,13 @@ def test_every_option_of_the_commands_exists(tool):
         shown = CliRunner().invoke(main, [*subcommand, "--help"], prog_name="alice-interp").output
         for option in (word for word in words if word.startswith("--")):
             assert re.search(rf"{option}\b", shown), picture.command
+
+
+def test_the_trainings_of_the_commands_are_in_the_project(tool):
+    named = [word for one in tool.PICTURES.values() for word in re.findall(r"--trainings (\S+)", one.command)]
+    assert named
+    for word in named:
+        assert (DOCS.parent / locate_trainings(Path(word))).is_dir(), word
 
 
 def test_models_in_one_picture_have_the_same_alphabet(tool):

@@ -57,8 +57,7 @@ def shortened(arguments):
     if name == "grade":
         return [*arguments, "--planted", "frequency", "--trials", "1"]
     if name == "run" and "--trainings" in rest:
-        folder = ROOT / rest[-1]
-        return [*arguments[:-1], str(folder)] if folder.is_dir() else [*arguments, "--help"]
+        return arguments
     return [*arguments, *SHORTER.get(rest[0], [])]
 
 
@@ -127,15 +126,22 @@ def test_every_other_number_is_measured_where_the_page_says():
         assert not shown - known - {"3.11", "1.9", "2.0"}  # Python, the size of the installation, the licence
 
 
+def test_the_version_of_torch_to_install_is_the_one_of_the_constraints():
+    (pinned,) = re.findall(r"^torch==\S+", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    for page in (README, INDEX):
+        assert re.findall(r"torch==\S+", page) == [pinned]
+
+
 def test_the_error_rates_of_the_guided_search_are_those_of_its_page():
     solving = (ROOT / "docs" / "solving.md").read_text(encoding="utf-8")
     rates = {
         solver: re.findall(rf"^\| `{solver}`[^|]*\|(.*)\|$", solving, re.MULTILINE)[-1].split("|")[5:7]
         for solver in ("guided", "beam")
     }
+    assert re.findall(r"On ([\d,]+) texts this makes", README) == re.findall(r"^All ([\d,]+) test texts", solving, re.M)
     (shown,) = re.findall(r"makes ([\d.]+) % errors below 128 characters and ([\d.]+) % from there on", README)
     assert list(shown) == [cell.strip() for cell in rates["guided"]]
-    (shown,) = re.findall(r"a beam search without the network ([\d.]+)\s+and ([\d.]+) %", README)
+    (shown,) = re.findall(r"a beam search without the network makes\s+([\d.]+)\s+and ([\d.]+) %", README)
     assert list(shown) == [cell.strip() for cell in rates["beam"]]
 
 

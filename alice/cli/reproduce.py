@@ -91,7 +91,8 @@ def _request(given: dict[str, Any]) -> "Request":
 
     for name in given["skip"]:
         if name not in ANALYSES:
-            raise AliceError(f"--skip {name}: there is no such analysis{nearest(name, ANALYSES)}")
+            advice = nearest(name, ANALYSES) or f"; give one of {', '.join(ANALYSES)}"
+            raise AliceError(f"--skip {name}: there is no such analysis{advice}")
     for name in ("borg", "borg_plain"):
         if given[name] is not None and not regular_file(given[name]).exists():
             raise AliceError(f"there is no file {given[name]}; docs/reproduce.md says what --borg takes")

@@ -132,6 +132,7 @@ def test_other_texts_to_learn_from_are_noticed_by_the_analysis_whose_solvers_lea
 def test_a_wrong_option_is_one_line_before_any_model_is_loaded(world):
     wrong = {
         "there is no such analysis; did you mean 'speed'?": ["--skip", "spead"],
+        "there is no such analysis; give one of early-exit, ": ["--skip", "nothing"],
         "there is no file gone.txt": ["--borg", "gone.txt"],
         "there is no folder gone": ["--scaling-trainings", "gone"],
     }
@@ -143,7 +144,7 @@ for arguments in {list(wrong.values())!r}:
     except SystemExit as end: print(end.code, "torch" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "1 False\n" * 3
+    assert done.stdout == "1 False\n" * len(wrong)
     for complaint, line in zip(wrong, done.stderr.splitlines(), strict=True):
         assert complaint in line
 
