@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from robustness.jobs import (
     CACHE,
+    CORPUS,
     EXPLORER,
     REPORTS,
     RUN_SET,
-    STEPS,
     TRAINING,
     analyse,
     explorer,
@@ -17,7 +17,7 @@ from robustness.jobs import (
     train,
 )
 from robustness.killing import KILLS, LONG, finish, kill_at, kill_within, temporary_files
-from trainings import carry_out, losses, same_weights, small_training
+from trainings import losses, same_weights, write_corpus
 
 from alice.checkpoint.folder import CONFIG, METRICS
 from alice.files import remove
@@ -52,19 +52,20 @@ def step_of(place):
 
 
 def test_a_killed_training_resumes_and_ends_with_the_same_weights(place, tmp_path_factory):
-    unbroken = small_training(tmp_path_factory.mktemp("unbroken"), place / "texts.txt", steps=STEPS, eval_texts=4)
-    carry_out(unbroken)
+    unbroken = tmp_path_factory.mktemp("unbroken")
+    write_corpus(unbroken / CORPUS)
+    seconds = finish(train, unbroken)
     rng, reached, killed = np.random.default_rng(1), 0, 0
     for _ in range(KILLS):
-        killed += kill_within(1.0, rng, train, place)
+        killed += kill_within(min(seconds, 1.0), rng, train, place)
         now = step_of(place)
         assert now >= reached
         assert len(temporary_files(place)) <= 1
         reached = now
     assert killed
     finish(train, place)
-    assert same_weights(unbroken.folder, place / TRAINING)
-    assert losses(unbroken.folder) == losses(place / TRAINING)
+    assert same_weights(unbroken / TRAINING, place / TRAINING)
+    assert losses(unbroken / TRAINING) == losses(place / TRAINING)
     assert temporary_files(place) == []
 
 
