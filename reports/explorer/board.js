@@ -38,7 +38,6 @@ var ExplorerBoard = (() => {
       button.textContent = kind === "scale" ? `\u00d7${factor}` : SIGNS[kind];
       button.disabled = part[0] === "resid" && tool !== "patch" && kind === "on";
       const now = { on: "on", off: "off", patch: "patched", scale: `times ${factor}` }[kind];
-      button.setAttribute("aria-pressed", String(kind !== "on"));
       button.setAttribute("aria-label", `${ExplorerChanges.words(part)}: ${now}${effect === undefined ? "" : `, alone ${effect.words}`}`);
       button.title = button.getAttribute("aria-label");
       button.style.setProperty("--effect", effect === undefined ? 0 : effect.share.toFixed(3));

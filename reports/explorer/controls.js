@@ -229,7 +229,6 @@ var ExplorerControls = (() => {
     for (const name of document.querySelectorAll(".layer-name")) name.textContent = layer;
     find("dock-words").setAttribute("aria-live", view.playing ? "off" : "polite"); // of an animation only the end is told
     find("play").textContent = view.playing ? "Stop" : "Play";
-    find("play").setAttribute("aria-pressed", String(Boolean(view.playing)));
   }
 
   return { build, draw };

@@ -44,7 +44,8 @@ def test_a_head_that_is_switched_off_changes_the_answer_as_in_pytorch(explorer, 
     assert "".join(explorer.texts("#answer .changed s")) == "".join(whole[place] for place in explorer.changed)
     assert explorer.words.startswith("With your changes: errors ")
     assert explorer.texts("#changes button") == [f"L{block}H{head} off ×"]
-    assert explorer.find(f"[data-part='[\"head\",{block},{head}]']").get_attribute("aria-pressed") == "true"
+    switch = explorer.find(f"[data-part='[\"head\",{block},{head}]']")
+    assert switch.get_attribute("aria-label") == f"Block {block}, head {head}: off"
     pairs = zip(explorer.cipher, whole, wanted, strict=True)
     letters = {pair for pair in pairs if pair[0].isalpha() and pair[1] != pair[2]}
     shown = {tuple(text.upper().replace("→", " ").split()) for text in explorer.texts(".key-changes li")}

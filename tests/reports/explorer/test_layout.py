@@ -3,6 +3,7 @@
 import json
 from urllib.parse import quote
 
+import pytest
 from selenium.webdriver import Keys
 
 LONG = "The network counts letters first, then it notices the short words. " * 9
@@ -51,6 +52,22 @@ def test_the_board_and_the_rows_of_controls_fit_360_pixels(narrow):
     assert box(narrow, "#pin")["top"] == box(narrow, "#pin-cipher")["top"]
     tops = "return [...document.querySelectorAll('#key-views label')].map(one => one.getBoundingClientRect().top)"
     assert len(set(narrow.js(tops))) == 1
+
+
+def test_the_numbers_of_the_panels_are_round(narrow):
+    size = "const { width, height } = one.getBoundingClientRect(); return width - height"
+    off = narrow.js(f"return [...document.querySelectorAll('.step')].map((one) => {{ {size} }})")
+    assert off == pytest.approx([0] * 5, abs=0.1)
+
+
+def test_the_notes_beside_a_letter_have_room_in_a_window_of_middle_width(chromium):
+    size = {"width": 800, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    chromium.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    widths = chromium.js(
+        "return [...document.querySelectorAll('#confidence .others')].map((one) => one.getBoundingClientRect().width)"
+    )
+    chromium.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert min(widths) > 130
 
 
 def test_a_tap_of_a_finger_does_what_a_click_does(chromium, narrow):

@@ -111,7 +111,7 @@ def test_the_slider_and_the_rows_choose_a_layer(explorer, model):
 
 STOP_AFTER_A_STEP = """
 const [layer, play] = ["layer", "play"].map((id) => document.getElementById(id));
-if (play.getAttribute("aria-pressed") === "true") play.click();
+if (play.textContent === "Stop") play.click();
 return Number(layer.value);
 """
 
