@@ -103,7 +103,7 @@ var ExplorerControls = (() => {
     on("scan", "click", actions.scan);
     choices("pin-cipher", [...LETTERS].map((letter) => [letter, letter]));
     choices("pin-plain", [...LETTERS].map((letter) => [letter, letter]));
-    on("pin", "click", () => actions.pin(find("pin-cipher").value, find("pin-plain").value));
+    on("pin", "click", () => actions.change((next) => ExplorerChanges.pin(next, find("pin-cipher").value, find("pin-plain").value)));
     on("answer", "click", (event) => {
       const cell = event.target.closest("[data-letter]");
       if (!cell) return;
@@ -201,11 +201,20 @@ var ExplorerControls = (() => {
     find("scale-note").textContent = view.scaled
       ? `The slider now scales: ${ExplorerChanges.words(view.scaled)}.` : "Choose a switch below; the slider then scales this part.";
     setValue(find("second"), state.second);
-    find("second-note").textContent = state.by === "position" ? noteOnPositions(ExplorerText.read(cipher, symbols).ids, second.ids) : "";
+    const first = ExplorerText.read(cipher, symbols).ids;
+    const notes = [noteOnPlaces(state.places ?? [], first.length), state.by === "position" ? noteOnPositions(first, second.ids) : ""];
+    find("second-note").textContent = notes.filter(Boolean).join(" ");
     setValue(find("by"), state.by);
     if (document.activeElement === find("places")) return;
     setValue(find("places"), (state.places ?? []).map((place) => place + 1).join(", "));
     showProblem("places-problem", "");
+  }
+
+  // What a reader should know who chose characters and then a shorter text, of `length` characters.
+  function noteOnPlaces(places, length) {
+    const beyond = places.filter((place) => place >= length).length;
+    if (!beyond || !length) return "";
+    return `The text has ${plural(length, "character")}, so ${beyond} of the ${places.length} chosen ones cannot be patched.`;
   }
 
   // What a reader should know who patches by position.

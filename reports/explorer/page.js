@@ -335,7 +335,7 @@
   }
 
   const actions = {
-    change, showLayer, stopPlaying, play, scan, useSwitch, pin, copyLink, readSecond, drawControls, drawResults,
+    change, showLayer, stopPlaying, play, scan, useSwitch, copyLink, readSecond, drawControls, drawResults,
     undo: () => restore(past.undo()),
     redo: () => restore(past.redo()),
     cipherText,

@@ -191,6 +191,14 @@ def test_places_that_cannot_be_read_get_a_sentence_and_long_ranges_end_with_the_
     assert explorer.find("#places").get_property("value") == wanted
 
 
+def test_characters_that_a_shorter_text_does_not_have_are_told(explorer):
+    state = {"text": "RJ HRIF", "second": SECOND, "patch": [["resid", 2]], "by": "symbol"}
+    explorer.open(fragment({**state, "places": [2, 7, 500]}))
+    assert explorer.text("#second-note") == "The text has 7 characters, so 2 of the 3 chosen ones cannot be patched."
+    explorer.open(fragment({**state, "places": [2, 6]}))
+    assert explorer.text("#second-note") == ""
+
+
 def test_a_pinned_letter_is_read_as_it_was_pinned(explorer):
     first = explorer.cipher[0].upper()
     explorer.choose("#pin-cipher", first)
@@ -199,6 +207,8 @@ def test_a_pinned_letter_is_read_as_it_was_pinned(explorer):
     pairs = set(zip(explorer.cipher.upper(), explorer.answer.upper(), strict=True))
     assert {plain for cipher, plain in pairs if cipher == first} == {"Q"}
     assert {cipher for cipher, plain in pairs if plain == "Q"} == {first}
+    assert explorer.texts("#changes button") == [f"{first} is Q ×"]
+    explorer.click("#pin")  # a double click must not take it back
     assert explorer.texts("#changes button") == [f"{first} is Q ×"]
 
 
