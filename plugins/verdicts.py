@@ -51,11 +51,15 @@ def _of_tables(result: Result) -> dict[str, Outcome]:
 
 
 def _of_rows(table: Table, column: str) -> list[tuple[str, Outcome]]:
-    """Return the verdict of each row with the cells before it, without the model."""
+    """Return the verdict of each row with the cells before it, without the model if there is one only.
+
+    Measured numbers are left out, too: they differ in every repeat, which then would have no verdict of that name.
+    """
     place = table.columns.index(column)
-    names = [number for number in range(place) if table.columns[number] != "model"]
+    several = len({row.get("model") for row in table.records()}) > 1
+    names = [number for number in range(place) if several or table.columns[number] != "model"]
     return [
-        (" ".join(str(row[number]) for number in names), cell)
+        (" ".join(str(row[number]) for number in names if not isinstance(row[number], float)), cell)
         for row in table.rows
         if isinstance(cell := row[place], str | bool)
     ]

@@ -83,7 +83,7 @@ def answers_twice(text: str) -> bool:
     toolkit = {part.strip(): loss for part, loss, _ in rows}
     assert by_hand.items() & toolkit.items()
     assert not [head for head in by_hand.keys() & toolkit.keys() if by_hand[head] != toolkit[head]]
-    return "MLP" in rows[0][0] and all(float(loss) > float(control) for _, loss, control in rows[:3])
+    return rows[0][0] == "L0 MLP" and all(float(loss) > float(control) for _, loss, control in rows[:3])
 
 
 CHECKS = {

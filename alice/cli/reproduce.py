@@ -61,7 +61,7 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     from alice.plugins.reproduce.page import REPORTS, check_place, write_reproduction
 
     request = _request(given)  # before anything is computed
-    make_folder(check_place(out))
+    check_place(out)
 
     from alice.plugins.reproduce.assemble import assemble  # after the cheap checks, since it imports torch
     from alice.plugins.reproduce.facts import facts
@@ -73,6 +73,7 @@ def reproduce(ckpt: tuple[str, ...], out: Path, fresh: bool, **given: Any) -> No
     differing = unequal(models)
     alike = open_context(folders, plugins, **inputs) if differing and (folders := list(map(str, run_set()))) else None
     steps = plan(models, _multilingual(given, plugins, inputs), request, alike)
+    make_folder(out)  # a wrong name of a model leaves no empty folder
     findings = _run(steps, plugins, out / REPORTS, unequal=differing, reuse=not fresh)
     time = datetime.now(UTC).isoformat(timespec="seconds")
     found, broken = assemble(findings, seed=given["seed"], about=_about(models, given), time=time)

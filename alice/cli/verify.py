@@ -225,7 +225,7 @@ def _vary(subject: "Subject", found: _Found, inputs: "Inputs", result: Any, coun
     say(f"vary    {_flips(varied)}")
     width = max((len(one.name) for one in varied.verdicts), default=0)
     for one in sorted(varied.verdicts, key=lambda one: not one.flips):
-        mark = "flips" if one.flips else "stays"
+        mark = "flips" if one.flips else "stays" if one.others else "alone"
         say(f"  {mark}  {one.name:{width}}  {one.agree:>2} of {len(one.others)}  {_shown(one.outcome)}{_others(one)}")
     say.listed([f"not repeated: {line}" for line in varied.failed])
 
@@ -235,7 +235,8 @@ def _flips(varied: "Varied") -> str:
 
     if not varied.verdicts:
         return "the page states no verdict that could flip"
-    return f"{len(varied.flipped)} of {counted(len(varied.verdicts), 'verdict')} flip"
+    untried = f", no repeat says anything of {len(varied.untried)}" if varied.untried else ""
+    return f"{len(varied.flipped)} of {counted(len(varied.verdicts), 'verdict')} flip{untried}"
 
 
 def _shown(outcome: str | bool) -> str:

@@ -57,6 +57,11 @@ class Varied:
         """The verdicts that a repeat contradicts."""
         return [verdict for verdict in self.verdicts if verdict.flips]
 
+    @property
+    def untried(self) -> list[Verdict]:
+        """The verdicts of which no repeat says anything."""
+        return [verdict for verdict in self.verdicts if not verdict.others]
+
 
 def repeats(inputs: Inputs, count: int, texts: int) -> Iterator[Repeat]:
     """Yield `count` repeats with other seeds, `count` with other texts, and one for each other method.

@@ -149,6 +149,13 @@ for arguments in {list(wrong.values())!r}:
         assert complaint in line
 
 
+def test_a_model_that_is_not_there_leaves_no_empty_folder(tmp_path):
+    done = CliRunner().invoke(main, ["reproduce", "--ckpt", "gone", "--out", str(tmp_path / "page")])
+    assert done.exit_code == 1
+    assert "there is no checkpoint 'gone'" in done.stderr
+    assert not (tmp_path / "page").exists()
+
+
 def test_a_page_of_somebody_else_is_left_alone(world):
     (world.place / "mine").mkdir()
     (world.place / "mine" / "index.html").write_text("mine")

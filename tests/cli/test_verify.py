@@ -36,6 +36,22 @@ def run(bench, tmp_path):
     return Path(shutil.copytree(folder, tmp_path / "runs" / folder.name))
 
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
+"""The page of the documentation."""
+
+
+def test_the_example_of_an_edited_page_is_found_with_the_words_of_the_documentation(tmp_path):
+    (command,) = re.findall(r"^\$ alice-interp (run early-exit .+)$", PAGE, re.MULTILINE)
+    ((old, new),) = re.findall(r"^\$ sed 's/(.+?)/(.+?)/' sent\.html > edited\.html$", PAGE, re.MULTILINE)
+    (shown,) = re.findall(r"(?ms)^\$ alice-interp verify edited\.html --page-only\n(.+?)```$", PAGE)
+    made = call(*command.split(), "--out", tmp_path / "runs")
+    sent, edited = tmp_path / "sent.html", tmp_path / "edited.html"
+    call("report", Path(made.stdout.splitlines()[-1]).parent, "--standalone", "--out", sent)
+    edited.write_text(re.sub(old, new, sent.read_text(encoding="utf-8")), encoding="utf-8")
+    done = call("verify", edited, "--page-only")
+    assert (done.exit_code, done.stdout) == (1, shown)
+
+
 def test_a_report_is_the_same_in_three_stages_and_one_last_line(bench, run):
     for path in (run, run / "report.html"):
         done = call("verify", path, "--plugin", bench / "count.py")
@@ -185,6 +201,16 @@ def test_vary_marks_each_verdict_that_flips(tmp_path):
     assert done.stdout.splitlines()[-3].endswith("1 of 3  yes; no with seed 1, seed 3")
     assert table[1][:5] == ["stays", "steady", "3", "of", "3"]
     assert done.stdout.splitlines()[-1] == "the same; 1 of 2 verdicts flip"
+
+
+def test_a_verdict_that_no_repeat_has_is_not_said_to_stay(tmp_path):
+    """Only the first seed states `steady`."""
+    source = FLIPPING.replace('Metric("steady", "yes")', '*([Metric("steady", "yes")] if ctx.seed == 0 else ())')
+    plugin = write_plugin(tmp_path / "parity.py", source=source)
+    made = call("run", "parity", "--plugin", plugin, "--out", tmp_path / "runs")
+    done = call("verify", Path(made.stdout.splitlines()[-1]).parent, "--plugin", plugin, "--vary", "1")
+    assert [line.split()[:2] for line in done.stdout.splitlines()[-3:-1]] == [["flips", "even"], ["alone", "steady"]]
+    assert done.stdout.splitlines()[-1] == "the same; 1 of 2 verdicts flip, no repeat says anything of 1"
 
 
 SAMPLING = '''

@@ -71,6 +71,20 @@ def test_verdicts_that_flip_are_marked_with_how_many_agree(inputs):
     assert by_name["more"].others["other"] == "b"
 
 
+def test_verdicts_of_several_models_are_kept_apart_and_measured_numbers_are_no_part_of_a_name():
+    columns, rows = ("model", "layer", "accuracy", "verdict"), [("base", 1, 0.83, "used"), ("other", 1, 0.31, "absent")]
+    several = Result("Says", tables={"use": Table(columns, rows)})
+    one = Result("Says", tables={"use": Table(columns, rows[:1])})
+    assert verdicts_of(None, several)[OWN] == {"use: base 1": "used", "use: other 1": "absent"}
+    assert verdicts_of(None, one)[OWN] == {"use: 1": "used"}
+
+
+def test_a_verdict_of_which_no_repeat_says_anything_does_not_count_as_tried(inputs):
+    result = Result("Says", metrics=[Metric("steady", True), Metric("gone", "L3H2")])
+    found = vary(inputs, result, list(repeats(inputs, 1, 4)), texts=4)
+    assert [one.name for one in found.untried] == ["gone"]
+
+
 def test_a_repeat_that_cannot_be_made_is_named(inputs):
     made = list(repeats(inputs, 1, 60))
     found = vary(inputs, Says().run(inputs.ctx), made, texts=60)
