@@ -165,7 +165,7 @@ def solve_lines_by(
     """Solve texts with a solver that is not a model; a corpus that it does not learn from is refused."""
     announce(files)
     plugins = load_plugins(files)
-    check_solver(name, plugins.solvers)
+    check_solver(name, plugins.solvers.keys() | {MODEL})
     learned: list[str] = []
 
     def languages() -> "Languages":
