@@ -77,8 +77,10 @@ def _of(solution: "Solution") -> tuple[str, Mapping[str, float]]:
 
 
 def _explained(solution: "Solution") -> Iterator[Text]:
-    """Yield on how many letters network and search agree, and for the others what the network's would have cost."""
+    """Yield the language, on how many letters network and search agree, and what the network's others would cost."""
     same, changes = len(solution.key) - len(solution.changes), solution.changes
+    if solution.language:
+        yield Text(f"language: {solution.language}")
     yield Text(f"network and search agree on {same} of {len(solution.key)} letters")
     for one in sorted(changes, key=lambda change: -change.nats):
         yield Text.assemble(
