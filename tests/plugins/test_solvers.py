@@ -127,6 +127,17 @@ def test_a_solver_that_fails_is_told_and_the_others_go_on():
     assert not set(learned) & set(ctx.texts.texts)
 
 
+def test_solvers_that_share_language_models_are_said_to_have_learned_from_the_same_texts():
+    def open_languages(setup):
+        assert len(setup.languages().known) == 1
+        return lambda text: text
+
+    solvers = {"first": open_languages, "second": open_languages}
+    ctx = RunContext.open(tiny("base"), data=tiny_texts(400), split="test", solvers=solvers).sample(2)
+    (first, second), _ = run_solvers(ctx, [("AB", "XB")], solvers)
+    assert 0 < first.learned == second.learned < len(ctx.training_texts(400))
+
+
 @pytest.mark.parametrize("name", ["guided", "beam", "bayes", "hill-climbing"])
 def test_the_built_in_ones_learn_from_the_texts_they_are_given_and_say_when_there_are_none(name):
     solver = open_solver(name, register_solvers(), SETUP)
