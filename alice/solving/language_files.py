@@ -28,7 +28,7 @@ VERSION = 3
 """Raise it when the same corpus would give another model, or another file."""
 FOLDER, ENDING = "languages", ".npz"
 KEPT = 3
-"""Files that stay, or more if so many are used together; those used least recently are removed."""
+"""Files that stay, and one more for each further one that is used with them; those used least recently are removed."""
 _ABOUT = "about"
 _PLAIN = ("name", "usual", "texts", "share")
 """Fields of a language that are no arrays."""
@@ -48,7 +48,7 @@ def open_languages(sources: Iterable[str] = (QUOTES,), track: "Tracker[str] | No
     known: list[Language] = []
     corpora = [open_corpus(source) for source in sources]
     for corpus in corpora:
-        known += _open(corpus, track, keep=max(KEPT, len(corpora))).known
+        known += _open(corpus, track, keep=KEPT + len(corpora) - 1).known
     if not known:
         raise AliceError("there is no corpus to learn a language from; name one")
     return Languages(tuple(known))
