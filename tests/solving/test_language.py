@@ -73,6 +73,7 @@ def test_several_corpora_are_several_languages(corpus, tmp_path):
 
 def test_more_languages_than_are_kept_at_other_times_are_still_learned_once(corpus, texts, tmp_path, monkeypatch):
     monkeypatch.setattr(language_files, "KEPT", 1)
+    monkeypatch.setattr(language_files, "KEPT", 1)
     (tmp_path / "more.txt").write_text("\n".join(texts[:100]))
     both = [corpus, str(tmp_path / "more.txt")]
     found = open_languages(both)
