@@ -106,7 +106,7 @@ def solve(
     *,
     model: "Checkpoint" = ...,
     solver: str = ...,
-    languages: "Languages | str | Sequence[str]" = ...,
+    languages: "Languages | str | Path | Sequence[str | Path]" = ...,
     layers: bool = ...,
     device: "Device | None" = ...,
 ) -> "Solution": ...
@@ -116,7 +116,7 @@ def solve(
     *,
     model: "Checkpoint" = ...,
     solver: str = ...,
-    languages: "Languages | str | Sequence[str]" = ...,
+    languages: "Languages | str | Path | Sequence[str | Path]" = ...,
     layers: bool = ...,
     device: "Device | None" = ...,
 ) -> "list[Solution]": ...
@@ -125,7 +125,7 @@ def solve(
     *,
     model: "Checkpoint" = "base",
     solver: str = "model",
-    languages: "Languages | str | Sequence[str]" = QUOTES,
+    languages: "Languages | str | Path | Sequence[str | Path]" = QUOTES,
     layers: bool = False,
     device: "Device | None" = None,
 ) -> "Solution | list[Solution]":
@@ -160,7 +160,7 @@ def _solutions(
     texts: Sequence[str],
     model: "Checkpoint",
     solver: str,
-    languages: "Languages | str | Sequence[str]",
+    languages: "Languages | str | Path | Sequence[str | Path]",
     *,
     layers: bool,
     device: "Device | None",
@@ -175,9 +175,11 @@ def _solutions(
     if solver == MODEL:
         return list(solve_texts(open_model(), texts, layers=layers))
 
-    from alice.plugins.solvers import SolverSetup, solutions
+    from alice.plugins.solvers import SolverSetup, check_solver, solutions
 
-    sources = [str(languages)] if isinstance(languages, str | Path) else languages
+    solvers = build().solvers
+    check_solver(solver, solvers.keys() | {MODEL})
+    sources = languages if isinstance(languages, Languages) else _corpora(languages)
 
     def known() -> Languages:
         return sources if isinstance(sources, Languages) else open_languages(sources)
@@ -186,7 +188,15 @@ def _solutions(
         return [] if isinstance(sources, Languages) else first_training_texts(sources[0], count)
 
     setup = SolverSetup(training_texts, open_model=open_model, open_languages=known)
-    return list(solutions(solver, build().solvers, setup, texts))
+    return list(solutions(solver, solvers, setup, texts))
+
+
+def _corpora(languages: "str | Path | Sequence[str | Path]") -> list[str]:
+    """Return the names of corpora, at least one."""
+    given = [languages] if isinstance(languages, str | Path) else languages
+    if not isinstance(given, list | tuple) or not given or not all(isinstance(one, str | Path) for one in given):
+        raise AliceError(f"{languages!r:.60} is no language to solve in; give the name of a corpus, or a list of them")
+    return list(map(str, given))
 
 
 def first_training_texts(source: str, count: int) -> list[str]:

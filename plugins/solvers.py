@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,7 @@ def solvers_of(ctx: RunContext) -> Mapping[str, SolverOpener]:
     return build(third_party=False).solvers
 
 
-def check_solver(name: str, solvers: Mapping[str, SolverOpener]) -> None:
+def check_solver(name: str, solvers: Collection[str]) -> None:
     """Refuse an unknown name, suggesting the nearest."""
     if name not in solvers:
         known = nearest(name, solvers) or f"; there are {', '.join(sorted(solvers))}"
@@ -93,11 +93,25 @@ def solutions(
         yield from solve_with(_checked(name, opened), texts)
         return
     try:
-        yield from opened.solutions(texts)
+        yield from _each_solved(name, opened.solutions(texts), texts)
     except AliceError:
         raise
     except Exception as error:
         raise AliceError(f"the solver {name!r} failed: {one_line(error)}") from error
+
+
+def _each_solved(name: str, found: Iterable[Solution], texts: Sequence[str]) -> Iterator[Solution]:
+    """Yield the solutions of a solver; raise if there is not one for each text."""
+    from alice.solving import Solution
+
+    count = 0
+    for solution in found:
+        if not isinstance(solution, Solution):
+            raise AliceError(f"the solver {name!r} returned {solution!r:.40}, which is not a Solution")
+        count += 1
+        yield solution
+    if count != len(texts):
+        raise AliceError(f"the solver {name!r} returned {count} solutions for {len(texts)} texts")
 
 
 def _opened(name: str, solvers: Mapping[str, SolverOpener], setup: SolverSetup) -> Solver:

@@ -13,11 +13,13 @@ from workbench import save_checkpoint, save_texts, write_plugin
 
 import alice
 from alice import front_door
+from alice.cache import FOLDER_VARIABLE
 from alice.cli import main
 from alice.errors import AliceError
 from alice.front_door import build_analysis
 from alice.plugins import Metric, Result
 from alice.reports import read_report
+from alice.solving import open_languages
 
 CIPHERTEXT = "RJ HRIF, YF QDAF SEF BFVS KFTRVRNJV YF TDJ"
 
@@ -85,6 +87,29 @@ def test_one_text_gives_a_solution_and_a_list_gives_a_list(place):
 def test_something_other_than_texts_is_refused_in_one_sentence(texts):
     with pytest.raises(AliceError, match="is not a text to solve; give a string or a list of strings"):
         alice.solve(texts, model="model")
+
+
+def test_a_guided_search_takes_languages_by_name_or_by_file(place, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
+    text = place / "texts.txt"
+    found = [
+        alice.solve(CIPHERTEXT, model="other", solver="guided", languages=given)
+        for given in (text, [text], str(text), open_languages([str(text)]))
+    ]
+    assert found == found[:1] * 4
+    assert found[0].candidates[0].plaintext == found[0].plaintext
+
+
+@pytest.mark.parametrize("solver", ["guided", "hill-climbing"])
+@pytest.mark.parametrize("languages", [[], None, 5, [5]])
+def test_what_is_no_language_is_refused_in_one_sentence(solver, languages):
+    with pytest.raises(AliceError, match="is no language to solve in; give the name of a corpus, or a list of them"):
+        alice.solve(CIPHERTEXT, model="other", solver=solver, languages=languages)
+
+
+def test_the_model_is_among_the_solvers_that_are_suggested():
+    with pytest.raises(AliceError, match="there is no solver 'modl'; did you mean 'model'"):
+        alice.solve(CIPHERTEXT, model="other", solver="modl")
 
 
 def test_solving_again_keeps_the_model_until_its_files_change(place, tmp_path, monkeypatch):

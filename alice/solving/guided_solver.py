@@ -72,6 +72,7 @@ class GuidedSolver:
             note_on(reading.letters),
             candidates=candidates,
             changes=changes(self.search, found, network),
+            language=found.language.name if len(self.search.languages.by_corpus) > 1 else "",
         )
 
 

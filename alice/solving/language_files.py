@@ -28,7 +28,7 @@ VERSION = 3
 """Raise it when the same corpus would give another model, or another file."""
 FOLDER, ENDING = "languages", ".npz"
 KEPT = 3
-"""Files that stay; those used least recently are removed."""
+"""Files that stay, and one more for each further one that is used with them; those used least recently are removed."""
 _ABOUT = "about"
 _PLAIN = ("name", "usual", "texts", "share")
 """Fields of a language that are no arrays."""
@@ -46,14 +46,15 @@ def open_languages(sources: Iterable[str] = (QUOTES,), track: "Tracker[str] | No
 
     """
     known: list[Language] = []
-    for source in sources:
-        known += _open(open_corpus(source), track).known
+    corpora = [open_corpus(source) for source in sources]
+    for corpus in corpora:
+        known += _open(corpus, track, keep=KEPT + len(corpora) - 1).known
     if not known:
         raise AliceError("there is no corpus to learn a language from; name one")
     return Languages(tuple(known))
 
 
-def _open(corpus: Corpus, track: "Tracker[str] | None") -> Languages:
+def _open(corpus: Corpus, track: "Tracker[str] | None", *, keep: int) -> Languages:
     folder = cache_folder(FOLDER)
     name = sha256(f"{VERSION} {source_name(corpus.name)} {corpus.fingerprint()}".encode()).hexdigest()[:32]
     file = folder / f"{name}{ENDING}"
@@ -65,7 +66,7 @@ def _open(corpus: Corpus, track: "Tracker[str] | None") -> Languages:
     found = _learn(corpus, track)
     with suppress(OSError, AliceError):  # no room, or no permission: it is learned again next time
         write(found, file)
-        _remove_old(folder)
+        _remove_old(folder, keep)
     return found
 
 
@@ -121,9 +122,9 @@ def _checksum(arrays: dict[str, NDArray[Any]], about: list[dict[str, Any]]) -> i
     return total
 
 
-def _remove_old(folder: Path) -> None:
-    """Remove all but the files used most recently."""
-    for file in sorted(_files(folder), key=lambda file: file.stat().st_mtime, reverse=True)[KEPT:]:
+def _remove_old(folder: Path, keep: int = KEPT) -> None:
+    """Remove all but the `keep` files used most recently."""
+    for file in sorted(_files(folder), key=lambda file: file.stat().st_mtime, reverse=True)[keep:]:
         file.unlink(missing_ok=True)
 
 

@@ -125,6 +125,8 @@ class Solution:
     """The solutions that a search considered, the most probable first; empty for other solvers."""
     changes: list[Change] = field(default_factory=list)
     """Letters that the search decided against the network, if there is one."""
+    language: str = ""
+    """The one that a search chose of several languages, named by its corpus; may be empty."""
 
     @property
     def runner_up(self) -> Candidate | None:

@@ -110,6 +110,20 @@ def test_the_guided_solver_is_the_default_and_solves_what_the_model_cannot(ckpt,
     assert f"agree on {len(found['key']) - len(found['changes'])} of {len(found['key'])} letters" in shown
 
 
+def test_of_several_languages_the_one_that_was_chosen_is_named(ckpt, corpus, tmp_path):
+    plain = language(20, seed=1000)
+    cipher = Key.random(np.random.default_rng(0)).encrypt(plain)
+    backwards = tmp_path / "backwards.txt"
+    backwards.write_text("\n".join(language(12, seed=seed)[::-1] for seed in range(300)))
+    both = ["--lm-data", backwards, "--lm-data", corpus]
+    found = json.loads(run("solve", cipher, "--ckpt", ckpt, *both, "--json", solver="guided").stdout)
+    assert (found["plaintext"], found["language"]) == (plain, "texts.txt")
+    shown = run("solve", cipher, "--ckpt", ckpt, *both, "--explain", solver="guided").stdout
+    assert "language: texts.txt" in shown.splitlines()
+    alone = run("solve", cipher, "--ckpt", ckpt, "--lm-data", corpus, "--json", solver="guided")
+    assert json.loads(alone.stdout)["language"] == ""
+
+
 def test_without_the_default_corpus_the_model_alone_solves_and_says_so(ckpt, monkeypatch):
     monkeypatch.setattr("alice.text.corpus.find_spec", lambda name: None)
     result = run("solve", "SOME TEXT", "--ckpt", ckpt, solver="guided")

@@ -119,7 +119,8 @@ def test_only_a_real_terminal_is_animated(environment, animated):
 @pytest.fixture
 def on_a_terminal(monkeypatch, tmp_path, pauses):
     """Every console counts as a terminal."""
-    monkeypatch.setattr("alice.cli.solve.can_animate", lambda console: True)
+    for name in ("can_animate", "is_terminal"):
+        monkeypatch.setattr(f"alice.cli.solve.{name}", lambda console: True)
     return str(save_checkpoint(tmp_path / "model"))
 
 
@@ -131,6 +132,21 @@ def test_only_a_single_text_is_animated(on_a_terminal, pauses, arguments, animat
     result = CliRunner().invoke(main, ["solve", *arguments, "--ckpt", on_a_terminal], input="ONE TEXT\nANOTHER\n")
     assert result.exit_code == 0, result.output
     assert bool(pauses) is animated
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-animation"], ["--layers"]])
+def test_on_a_terminal_the_networks_own_answer_comes_first(on_a_terminal, arguments):
+    shown = CliRunner().invoke(main, ["solve", "SOME TEXT", "--ckpt", on_a_terminal, *arguments]).stdout
+    own = CliRunner().invoke(main, ["solve", "SOME TEXT", "--ckpt", on_a_terminal, "--solver", "model", "--json"])
+    network = f"network  {json.loads(own.stdout)['plaintext']}\n"
+    assert shown.count(network) == 1
+    assert shown.index(network) < shown.index("cipher ")
+
+
+def test_a_text_that_cannot_be_solved_is_not_shown_as_the_networks_answer(on_a_terminal):
+    result = CliRunner().invoke(main, ["solve", "12345", "--ckpt", on_a_terminal])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "there is no letter to solve" in result.stderr
 
 
 def test_what_is_piped_has_no_colour_and_no_layers_unless_asked(tmp_path):

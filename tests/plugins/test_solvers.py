@@ -17,7 +17,8 @@ from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS, register_solv
 from alice.plugins.builtin.solver_scores import run_solvers
 from alice.plugins.conformance import tiny_texts
 from alice.plugins.manager import build
-from alice.plugins.solvers import SolverSetup, open_solver, solvers_of
+from alice.plugins.solvers import SolverSetup, open_solver, solutions, solvers_of
+from alice.solving.solution import unsolved
 
 SOURCE = """
     from alice.plugins import hookimpl
@@ -83,6 +84,26 @@ def test_whatever_goes_wrong_in_a_solver_is_one_sentence(solvers, complaint):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("found", "complaint"),
+    [
+        (["HI", "HO"], "the solver 'mine' returned 'HI', which is not a Solution"),
+        ([unsolved("A", "")], "the solver 'mine' returned 1 solutions for 2 texts"),
+        (None, "the solver 'mine' failed: TypeError"),
+    ],
+)
+def test_a_solver_of_many_texts_must_return_a_solution_for_each(found, complaint):
+    class Many:
+        def __call__(self, text):
+            return text
+
+        def solutions(self, texts):
+            return found
+
+    with pytest.raises(AliceError, match=complaint):
+        list(solutions("mine", {"mine": lambda setup: Many()}, SETUP, ["A", "B"]))
+
+
 def test_a_context_has_the_solvers_it_is_given_or_those_that_are_built_in():
     mine = answering("")
     texts = tiny_texts(3)
@@ -104,6 +125,17 @@ def test_a_solver_that_fails_is_told_and_the_others_go_on():
     assert (solved.solver, solved.errors.tolist(), solved.learned) == ("honest", [0.5, 0], 3)
     assert len(learned) == 3
     assert not set(learned) & set(ctx.texts.texts)
+
+
+def test_solvers_that_share_language_models_are_said_to_have_learned_from_the_same_texts():
+    def open_languages(setup):
+        assert len(setup.languages().known) == 1
+        return lambda text: text
+
+    solvers = {"first": open_languages, "second": open_languages}
+    ctx = RunContext.open(tiny("base"), data=tiny_texts(400), split="test", solvers=solvers).sample(2)
+    (first, second), _ = run_solvers(ctx, [("AB", "XB")], solvers)
+    assert 0 < first.learned == second.learned < len(ctx.training_texts(400))
 
 
 @pytest.mark.parametrize("name", ["guided", "beam", "bayes", "hill-climbing"])
@@ -148,6 +180,7 @@ def test_solve_takes_the_solver_of_a_plugin_and_keeps_case_and_foreign_character
     ("arguments", "complaint"),
     [
         (["A", "--solver", "baem"], "there is no solver 'baem'; did you mean 'beam'"),
+        (["A", "--solver", "modl"], "there is no solver 'modl'; did you mean 'model'"),
         (["A", "--solver", "beam", "--layers"], "--layers is for models and cannot be combined with --solver"),
         (["A", "--solver", "beam", "--ckpt", "base"], "--ckpt is for models and cannot be combined with --solver"),
         (["A", "--plugin", "x.py"], "choose one with --solver"),

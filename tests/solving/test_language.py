@@ -71,6 +71,16 @@ def test_several_corpora_are_several_languages(corpus, tmp_path):
     assert [one.name for one in known] == ["texts.txt", "more.txt"]
 
 
+def test_more_languages_than_are_kept_at_other_times_are_still_learned_once(corpus, texts, tmp_path, monkeypatch):
+    monkeypatch.setattr(language_files, "KEPT", 1)
+    monkeypatch.setattr(language_files, "KEPT", 1)
+    (tmp_path / "more.txt").write_text("\n".join(texts[:100]))
+    both = [corpus, str(tmp_path / "more.txt")]
+    found = open_languages(both)
+    monkeypatch.setattr(language_files, "learn", None)  # would fail
+    assert [one.name for one in open_languages(both).known] == [one.name for one in found.known]
+
+
 @pytest.mark.parametrize("damage", ["cut", "bit", "other", "empty"])
 def test_a_damaged_file_is_learned_again(corpus, damage):
     found = open_languages([corpus])

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from alice.cli.options import FILE, PATH, PLUGIN_HELP, device_option
 from alice.cli.progress import busy, track
 from alice.cli.run import announce, load_plugins
-from alice.cli.solve.screen import can_animate, show, show_first, solve_console
+from alice.cli.solve.screen import can_animate, is_terminal, show, show_first, solve_console
 from alice.errors import AliceError
 from alice.files import read_text, regular_file
 from alice.plugins.builtin.classical_solvers import CLIMBER_TEXTS
@@ -77,15 +77,18 @@ def solve(
     """
     _check_options(ctx, solver)
     lines, console = _lines(text, file), solve_console()
-    animated = animation and not as_json and len(lines) == 1 and can_animate(console) and solver in (GUIDED, MODEL)
-    own = None
-    if solver == MODEL or (solver == GUIDED and (layers or animated)):
+    alone = not as_json and len(lines) == 1 and solver in (GUIDED, MODEL)
+    animated = alone and animation and can_animate(console)
+    shows_first = alone and solver == GUIDED and is_terminal(console)
+    own, before = None, None
+    if solver == MODEL or (solver == GUIDED and (layers or shows_first)):
         own = solve_lines(ckpt, lines, layers=layers or animated, device=device)
-    before = None
-    if solver == GUIDED and own and animated:
-        before = (first := next(own)).plaintext
-        show_first(first, console, layers=layers)
-        own, layers, animated = None, False, False  # what was shown is not shown again
+    if own and shows_first:
+        first, own = next(own), None
+        if first.key:
+            before = first.plaintext
+            show_first(first, console, layers=layers, animated=animated)
+        layers, animated = False, False  # what was shown is not shown again
     if solver == GUIDED:
         found = solve_guided(ckpt, lines, lm_data, own=own, device=device)
     else:
@@ -165,7 +168,7 @@ def solve_lines_by(
     """Solve texts with a solver that is not a model; a corpus that it does not learn from is refused."""
     announce(files)
     plugins = load_plugins(files)
-    check_solver(name, plugins.solvers)
+    check_solver(name, plugins.solvers.keys() | {MODEL})
     learned: list[str] = []
 
     def languages() -> "Languages":

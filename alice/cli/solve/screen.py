@@ -28,14 +28,19 @@ def solve_console() -> Console:
     return console
 
 
+def is_terminal(console: Console) -> bool:
+    """Return whether somebody watches the console."""
+    return console.file.isatty()
+
+
 def can_animate(console: Console) -> bool:
     """Return whether the console is a terminal that can move its cursor and may show colours."""
-    return console.file.isatty() and not console.is_dumb_terminal and not console.no_color
+    return is_terminal(console) and not console.is_dumb_terminal and not console.no_color
 
 
-def show_first(solution: "Solution", console: Console, *, layers: bool) -> None:
-    """Print the model's own answer before a search begins, layer by layer in place or, if asked for, in lines."""
-    _show_layers(solution, console, layers=layers, animated=True)
+def show_first(solution: "Solution", console: Console, *, layers: bool, animated: bool) -> None:
+    """Print the model's own answer before a search begins, after its layers in place or, if asked for, in lines."""
+    _show_layers(solution, console, layers=layers, animated=animated)
     console.print(Text.assemble(("network".ljust(LAYER), "dim"), _shaded(solution.plaintext, *_of(solution))))
 
 
@@ -72,8 +77,10 @@ def _of(solution: "Solution") -> tuple[str, Mapping[str, float]]:
 
 
 def _explained(solution: "Solution") -> Iterator[Text]:
-    """Yield on how many letters network and search agree, and for the others what the network's would have cost."""
+    """Yield the language, on how many letters network and search agree, and what the network's others would cost."""
     same, changes = len(solution.key) - len(solution.changes), solution.changes
+    if solution.language:
+        yield Text(f"language: {solution.language}")
     yield Text(f"network and search agree on {same} of {len(solution.key)} letters")
     for one in sorted(changes, key=lambda change: -change.nats):
         yield Text.assemble(
