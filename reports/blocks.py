@@ -110,7 +110,7 @@ def _column(cells: tuple[Cell, ...], errors: tuple[Cell, ...], *, number: bool, 
     """Return the cells of a column, each with its standard error where there is one."""
 
     def style(text: str) -> str:
-        return "number" if number else "mono" if mono else "short" if len(text) <= SHORT_TEXT else ""
+        return "number" if number else "mono" if mono else "short" if len(text) <= SHORT_TEXT else "long"
 
     texts = shown_column(cells)
     for place, (cell, error) in enumerate(zip(cells, errors, strict=False)):

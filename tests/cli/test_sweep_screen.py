@@ -71,6 +71,15 @@ def test_a_log_has_a_line_for_each_training_that_went_on(members, tmp_path, monk
     assert all(line.isprintable() for line in lines)
 
 
+def test_a_training_without_a_loss_yet_is_starting(members, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_screen, "SECONDS_BETWEEN_LINES", 0)
+    screen = SweepScreen(members, Console(file=StringIO(), width=120))
+    log(tmp_path / "pool-3", row(0, weight_norm=20.0))
+    screen.look()
+    assert screen.console.file.getvalue() == "pool-3: starting\n"
+    assert shown(screen)[2].split()[-1] == "starting"
+
+
 def test_a_log_that_is_being_written_is_read_as_far_as_it_goes(tmp_path):
     assert latest_rows(tmp_path / "missing") == []
     log(tmp_path / "a", *(row(step, loss=1.0) for step in range(2000)))

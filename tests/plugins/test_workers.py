@@ -3,10 +3,12 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,6 +216,13 @@ def test_an_analysis_that_cannot_be_divided_says_so():
     assert {"ablation", "patching", "evidence", "relabelling"} <= divided
     reasons = {name: getattr(cls, "workers", "") for name, cls in plugins.items() if name not in divided}
     assert all(reasons[name] for name in ("probe", "lens", "features", "ngram", "circuit", "speed", "disagreement"))
+
+
+def test_the_docs_list_the_analyses_that_can_be_divided():
+    text = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text()
+    listed = text.partition("add up in a different order.")[2].partition(" can be divided")[0]
+    divided = {name for name, cls in build(third_party=False).analyses.items() if can_be_divided(cls)}
+    assert set(re.findall("`([a-z-]+)`", listed)) == divided
 
 
 @pytest.mark.parametrize(

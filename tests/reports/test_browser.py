@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from alice.reports import Card, HeatText, Report, Result, Section, gallery, read_report
+from alice.reports import Card, HeatText, Report, Result, Section, Table, gallery, read_report
 from alice.reports.csv_text import figure_csv, table_csv
 from alice.reports.html import write_report
 from alice.reports.publish import publish
@@ -139,6 +139,17 @@ def test_tables_are_sorted_by_a_click(browser, report):
     browser.find("#table-texts th button").click()
     assert browser.js(order) == ["2", "1", "0"]
     assert browser.find("#table-texts th").get_attribute("aria-sort") == "descending"
+
+
+def test_long_text_in_a_wide_table_takes_few_lines(browser, tmp_path):
+    text = "share of the KL divergence explained on held-out pools and steps"
+    numbers = [f"number_{place}" for place in range(9)]
+    table = Table(("claim", *numbers, "statistic"), [(text, *range(9), text)], "")
+    report = publish(Report(Result("Wide", tables={"wide": table}), {"analysis": "wide"}), tmp_path / "runs")
+    browser.open(report.folder / "report.html")
+    row = browser.js("return document.querySelector('tbody tr').getBoundingClientRect().height")
+    line = browser.js("return parseFloat(getComputedStyle(document.querySelector('tbody td')).lineHeight)")
+    assert row < 4.5 * line
 
 
 def test_the_page_fits_a_narrow_window(browser, report):

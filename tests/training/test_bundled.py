@@ -36,6 +36,12 @@ def test_a_name_stands_for_all_trainings_in_its_folder(elsewhere, name):
     assert {one.name for one in read_trainings([Path(f"{PREFIX}{name}")]).trainings} == written
 
 
+def test_run_sets_are_small_and_the_trainings_have_no_weights():
+    assert sum(path.stat().st_size for path in bundled.RUN_SET.rglob("*") if path.is_file()) < 3_000_000
+    names = {path.name for name in SHIPPED.values() for path in (bundled.RUN_SET / name).rglob("*") if path.is_file()}
+    assert names == {"training.json", "metrics.jsonl", "measures.jsonl"}
+
+
 def test_a_training_named_twice_is_read_once(elsewhere):
     by_path = bundled.RUN_SET / "sizes"
     assert len(training_folders([Path("bundled:sizes"), by_path])) == len(training_folders([by_path]))

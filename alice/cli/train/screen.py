@@ -82,6 +82,8 @@ class Progress:
     @property
     def line(self) -> str:
         """All numbers in one line."""
+        if "loss" not in self.row:
+            return self.numbers()["step"]
         return "  ".join(f"{name} {value}" for name, value in self.numbers().items())
 
     def numbers(self) -> dict[str, str]:
