@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
+from alice.cluster import asks_for_workers
 from alice.errors import AliceError, nearest
 from alice.fields import Kind, field_kinds, flags_of
-from alice.plugins.analysis import Analysis, check_needs, check_workers, checkpoints_of, summary_of
+from alice.plugins.analysis import Analysis, check_can_be_divided, check_needs, checkpoints_of, summary_of
 from alice.plugins.context import RunContext, Tracker, silent
 from alice.plugins.manager import Plugins, build
 from alice.text import QUOTES
@@ -234,6 +235,7 @@ def run(
     seed: int = 0,
     device: "Device | None" = None,
     workers: int | None = None,
+    scheduler: str | None = None,
     **options: Any,
 ) -> "Report":
     """Run an analysis and return its report, which `save()` stores as the command line does.
@@ -246,6 +248,7 @@ def run(
         seed: seed of the keys and of everything else that is random.
         device: where to compute; the accelerator if there is one.
         workers: processes of one thread that share the texts; the result is the same for any number of them.
+        scheduler: address of a Dask scheduler whose workers share the texts instead.
         options: options of the analysis, named as its fields.
 
     """
@@ -256,12 +259,14 @@ def run(
             analysis = build_analysis(cls, options)
         elif options:
             raise AliceError(f"{analysis.name} is built already; set {', '.join(options)} where you build it")
-        check_inputs(analysis, checkpoints, workers=workers)
+        check_inputs(analysis, checkpoints, divided=asks_for_workers(None, workers, scheduler))
         ctx = open_context(checkpoints, plugins, data=data, split=split, seed=seed, device=device)
 
+        from alice.plugins.context.cluster import divided
         from alice.plugins.runner import analyse
 
-        return analyse(analysis, ctx.divided(workers), plugin=plugin)
+        with divided(ctx, workers=workers, scheduler=scheduler) as shared:
+            return analyse(analysis, shared, plugin=plugin)
 
 
 @contextmanager
@@ -274,6 +279,7 @@ def _errors_in_python(cls: type[Analysis]) -> Iterator[None]:
         for name, kind in field_kinds(cls).items():
             for flag in flags_of(name, kind):
                 message = re.sub(rf"(?<![\w-]){flag}(?![\w-])", name, message)
+        message = re.sub(r"--(workers|scheduler)\b", r"\1", message)
         error.args = (message,)
         raise
 
@@ -311,8 +317,8 @@ def _converted(value: Any, kind: Kind) -> Any:
     return Path(value) if kind.scalar is Path and isinstance(value, str) else value
 
 
-def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"], *, workers: int | None = None) -> None:
-    """Raise if an analysis lacks what it needs or cannot be divided among workers, before any model is loaded."""
+def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"], *, divided: bool = False) -> None:
+    """Raise if an analysis lacks what it needs or cannot be divided as asked, before any model is loaded."""
     wanted, count = checkpoints_of(type(analysis)), len(checkpoints)
     if wanted == "none" and count:
         raise AliceError(f"{analysis.name} reads no checkpoint; leave it out")
@@ -322,7 +328,8 @@ def check_inputs(analysis: Analysis, checkpoints: Sequence["Checkpoint"], *, wor
     if wanted == "one" and count > 1:
         raise AliceError(f"{analysis.name} reads one checkpoint, not {count}; name one")
     check_needs(analysis)
-    check_workers(analysis, workers)
+    if divided:
+        check_can_be_divided(analysis)
 
 
 def open_context(

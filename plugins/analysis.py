@@ -20,7 +20,10 @@ Checkpoints = Literal["one", "several", "none"]
 """How many models an analysis reads."""
 ALL = "all"
 """Reserved: `run all` runs every analysis."""
-_SHARED = ("ckpt", "data", "split", "seed", "device", "workers", "out", "standalone", "plugin", "help")
+_SHARED = (
+    *("ckpt", "data", "split", "seed", "device", "engine", "workers", "scheduler"),
+    *("out", "standalone", "explore", "plugin", "help"),
+)
 RUN_OPTIONS = (*_SHARED, "planted", "trials")
 """Options of `run` and `grade` for every analysis; no field may have one of these names."""
 _ATTRIBUTES = ("name", "run", "findings", "grading", "checkpoints", "needs", "methods", "timings", "verdicts")
@@ -75,15 +78,16 @@ def can_be_divided(cls: type[Analysis]) -> bool:
     return getattr(cls, "workers", None) is True
 
 
-def check_workers(analysis: Analysis, workers: int | None) -> None:
-    """Refuse workers for an analysis whose texts they cannot share, with its reason."""
-    if workers is not None and workers > 1 and not can_be_divided(type(analysis)):
+def check_can_be_divided(analysis: Analysis) -> None:
+    """Refuse an analysis whose texts workers cannot share, with its reason."""
+    if not can_be_divided(type(analysis)):
         unsaid = "it does not say how what they read adds up"
         if checkpoints_of(type(analysis)) == "none":
             unsaid = "it reads no texts with a model"
         reason = getattr(type(analysis), "workers", None) or unsaid
         raise AliceError(
-            f"{analysis.name} cannot be divided among workers, because {reason}", hint="leave out --workers"
+            f"{analysis.name} cannot be divided among workers, because {reason}",
+            hint="run it without workers",
         )
 
 

@@ -13,7 +13,7 @@ import torch
 from alice.errors import AliceError, one_line
 from alice.files import draft_folder
 from alice.plugins import provenance
-from alice.plugins.analysis import Analysis, check_workers, checkpoints_of
+from alice.plugins.analysis import Analysis, check_can_be_divided, checkpoints_of
 from alice.plugins.context import RunContext
 from alice.plugins.context.models import no_new_global_hooks, remove_hooks
 from alice.plugins.manager import Plugin
@@ -74,7 +74,8 @@ def compute(analysis: Analysis, ctx: RunContext) -> Result:
     """Run an analysis with torch's generator set from the seed; a bug in it becomes a one-line error."""
     if len(ctx.each) > 1 and checkpoints_of(type(analysis)) != "several":
         raise AliceError(f"{analysis.name} reads one checkpoint, not {len(ctx.each)}; run it for each of them")
-    check_workers(analysis, ctx.workers)
+    if ctx.is_divided:
+        check_can_be_divided(analysis)
     # With workers everything has one thread: more may change the last digits, which must not depend on their number.
     threads = using_threads(1) if ctx.workers is not None else nullcontext()
     with as_one_line(analysis), _guarded_models(analysis, ctx), torch.random.fork_rng(devices=[]), threads:

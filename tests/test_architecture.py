@@ -21,6 +21,7 @@ BASICS = (
     "alice.fields",
     "alice.statistics",
     "alice.timing",
+    "alice.cluster",
 )
 """Modules without a room, which any room may import."""
 ORDER = (

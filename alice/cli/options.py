@@ -21,6 +21,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 UNSET: Any = None
 """Value of an option that was not given; the dataclass then keeps its own default."""
 LARGEST = 2**31 - 1
+MOST_WORKERS = 1024
 NONE_WORD = "none"
 """What a user writes for None where a field's default is something else."""
 _SAID_NONE: Any = object()
@@ -111,6 +112,24 @@ out_option = click.option("--out", type=FOLDER, default=Path("runs"), show_defau
 force_option = click.option("--force", is_flag=True, help="Replace what is already there.")
 PLUGIN_HELP = "Load a plugin from a Python file, which runs its code."
 plugin_option = click.option("--plugin", type=PATH, multiple=True, help=PLUGIN_HELP)
+
+
+def engine_options(workers: str) -> Decorator:
+    """Return a decorator that adds the options for workers on this machine, which a text describes, and on others."""
+    options = (
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler (tcp://HOST:8786)."
+        ),
+        click.option("--workers", type=click.IntRange(1, MOST_WORKERS), help=workers),
+        click.option("--engine", type=NearestChoice(["dask"]), help="What runs the workers; --scheduler implies it."),
+    )
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in options:
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def dataclass_options(cls: type, *, skip: Iterable[str] = (), show_defaults: bool = True) -> Decorator:

@@ -17,6 +17,7 @@ from alice.cli import options as shared
 from alice.cli.explore import write_explorers
 from alice.cli.options import dataclass_options, given
 from alice.cli.progress import track
+from alice.cluster import asks_for_workers, check_engine
 from alice.errors import AliceError, printable
 from alice.files import user_path
 from alice.front_door import build_analysis, check_inputs
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from alice.plugins import RunContext
     from alice.reports import Report
 
-MOST_WORKERS = 1024
+ENGINE = ("engine", "workers", "scheduler")
+"""The options that name the workers."""
 MakeCommand = Callable[[type[Analysis], Plugin, Plugins], click.Command]
 """Makes the command of an analysis."""
 MakeAll = Callable[[Plugins], click.Command]
@@ -43,17 +45,15 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     explore = click.option(
         "--explore", is_flag=True, help="Write the explorer pages of the models, too, and link there."
     )
-    workers = click.option(
-        "--workers",
-        type=click.IntRange(1, MOST_WORKERS),
-        help="Processes of one thread that share the texts, on the CPU.  [default: one process with all threads]",
+    engine = shared.engine_options(
+        "Processes of one thread that share the texts, on the CPU.  [default: one process with all threads]"
     )
     for decorate in (
         shared.plugin_option,
         explore,
         standalone,
         shared.out_option,
-        workers,
+        engine,
         shared.device_option,
         shared.seed_option,
         shared.split_option,
@@ -134,20 +134,21 @@ def _plugin_files(args: Sequence[str]) -> Iterable[Path]:
 def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> click.Command:
     @run_options
     @dataclass_options(cls)
-    def call(
-        ckpt: tuple[str, ...], out: Path, standalone: bool, explore: bool, workers: int | None, **options: Any
-    ) -> None:
+    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, explore: bool, **options: Any) -> None:
         inputs = {name: options.pop(name) for name in ("data", "split", "seed", "device")}
+        engine = {name: options.pop(name) for name in ENGINE}
         options.pop("plugin")
         analysis = build_analysis(cls, given(options))
-        check_inputs(analysis, ckpt, workers=workers)
+        check_inputs(analysis, ckpt, divided=asks_for_workers(**engine))
 
-        from alice.plugins.runner import run_analysis  # after the cheap checks: torch takes seconds to import
+        from alice.plugins.context.cluster import divided  # after the cheap checks: torch takes seconds to import
+        from alice.plugins.runner import run_analysis
 
-        ctx = open_context(ckpt, plugins, **inputs).divided(workers)
+        ctx = open_context(ckpt, plugins, **inputs)
         if explore:
             write_explorers(ctx, out)
-        say_done(run_analysis(analysis, ctx, out=out, plugin=plugin, standalone=standalone))
+        with divided(ctx, **engine) as shared_out:
+            say_done(run_analysis(analysis, shared_out, out=out, plugin=plugin, standalone=standalone))
 
     epilog = f"From the plugin {plugin.name} ({plugin.where})." if plugin.origin != "built-in" else None
     return click.command(str(cls.name), help=help_of(cls), short_help=summary_of(cls), epilog=epilog)(call)
@@ -156,24 +157,26 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
 def _all_command(plugins: Plugins) -> click.Command:
     @click.command(ALL, short_help="Every analysis that reads one checkpoint.")
     @run_options
-    def call(
-        ckpt: tuple[str, ...], out: Path, standalone: bool, explore: bool, workers: int | None, **inputs: Any
-    ) -> None:
+    def call(ckpt: tuple[str, ...], out: Path, standalone: bool, explore: bool, **inputs: Any) -> None:
         """Run every analysis that reads one checkpoint, with its default options; if one fails, the others go on."""
         if len(ckpt) != 1:
             raise AliceError(f"run all takes one checkpoint, not {len(ckpt)}; give --ckpt once")
         inputs.pop("plugin")
+        engine = {name: inputs.pop(name) for name in ENGINE}
+        check_engine(**engine)
         ctx = open_context(ckpt, plugins, **inputs)
         if explore:
             write_explorers(ctx, out)
         chosen = [name for name, cls in plugins.analyses.items() if is_for_all(cls)]
         if left_out := [name for name in plugins.analyses if name not in chosen]:
             click.echo(f"left out, because they need more than a checkpoint: {', '.join(left_out)}", err=True)
-        divided = ctx.divided(workers)
-        jobs = [Job(name, divided if can_be_divided(plugins.analyses[name]) else ctx) for name in chosen]
-        if alone := [job.name for job in jobs if workers is not None and job.ctx is ctx]:
-            click.echo(f"in one process, because their texts cannot be divided: {', '.join(alone)}", err=True)
-        raise_failures(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
+        from alice.plugins.context.cluster import divided
+
+        with divided(ctx, **engine) as shared_out:
+            jobs = [Job(name, shared_out if can_be_divided(plugins.analyses[name]) else ctx) for name in chosen]
+            if alone := [job.name for job in jobs if shared_out.workers is not None and job.ctx is ctx]:
+                click.echo(f"in one process, because their texts cannot be divided: {', '.join(alone)}", err=True)
+            raise_failures(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
 
     return call
 

@@ -5,15 +5,11 @@ others need to know: progress is read from its log, and if a worker dies, Dask g
 resumes it from its last saved state.
 """
 
-import logging
 import secrets
-import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from multiprocessing.resource_tracker import ensure_running
 from typing import TYPE_CHECKING
 
 from alice.errors import AliceError, one_line
@@ -22,9 +18,8 @@ from alice.training.recipe import Precision
 from alice.training.sweep import Member, find_member, raise_failures
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, LocalCluster
+    from distributed import Client, Future
 
-SECONDS_TO_CONNECT = 10.0
 SECONDS_BETWEEN_LOOKS = 0.5
 """How often progress is looked at, and how often a worker asks whether to stop."""
 SECONDS_FOR_LAST_OWNER = 60.0
@@ -43,71 +38,6 @@ class Settings:
     """Services to log to as well."""
     given: frozenset[str] = frozenset()
     """Fields of the recipe that the user gave, as in `plan`."""
-
-
-@contextmanager
-def open_cluster(*, workers: int | None = None, scheduler: str | None = None) -> Iterator["Client"]:
-    """Start `workers` processes on this machine, or connect to a scheduler; end both after the block."""
-    if find_spec("distributed") is None:
-        raise AliceError("a sweep on workers needs Dask, which is not installed; run: pip install 'alice-interp[dask]'")
-    from distributed import Client
-
-    if scheduler is None:
-        with _local_cluster(workers) as cluster, Client(cluster) as client:
-            yield client
-        return
-    try:
-        client = Client(scheduler, timeout=SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TypeError) as error:
-        raise AliceError(
-            f"no Dask scheduler answers at {scheduler} ({one_line(error):.200}); start one with: dask scheduler"
-        ) from error
-    with client:
-        yield client
-
-
-@contextmanager
-def _local_cluster(workers: int | None) -> Iterator["LocalCluster"]:
-    """Start workers on this machine."""
-    from distributed import LocalCluster
-
-    with ExitStack() as stack:
-        with _ctrl_c_held_back():
-            try:
-                cluster = LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    memory_limit=0,  # a training checks its memory itself
-                    dashboard_address=None,
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # or a second sweep would warn about 8787
-                    security=True,  # or every user of this machine could run code as this one
-                    silence_logs=logging.CRITICAL,
-                )
-            except (OSError, RuntimeError) as error:
-                raise AliceError(
-                    f"the workers did not start ({one_line(error):.200}); try fewer, or wait until the machine is less "
-                    "busy"
-                ) from error
-            stack.enter_context(cluster)
-        yield cluster
-
-
-@contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Block SIGINT in this thread and in all processes that are started meanwhile; this thread gets it afterwards.
-
-    A terminal sends Ctrl-C to all processes. Workers must not see it, because the first process asks them to save and
-    stop, and Dask prints a traceback for each if it is interrupted while they start.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    ensure_running()  # starting it later would unblock SIGINT in the thread that starts the first worker
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def carry_out_on_workers(

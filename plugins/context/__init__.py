@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import torch
+    from distributed import Client
     from numpy.typing import NDArray
 
     from alice.model import Activations, Alice, Lens
@@ -65,6 +66,8 @@ class RunContext:
     """Classical solvers by name; the built-in ones if None."""
     workers: int | None = None
     """Processes of one thread among which `map` divides its items; None for this process with all its threads."""
+    cluster: Client | None = None
+    """The Dask cluster whose workers these are; None for processes of this machine."""
 
     @classmethod
     def open(
@@ -151,13 +154,29 @@ class RunContext:
         """Return the context over the texts after the first `count`, for this model and the others."""
         return replace(self, texts=self._texts.after(count), others=tuple(other.after(count) for other in self.others))
 
-    def divided(self, workers: int | None) -> RunContext:
-        """Return the context with `workers` processes of one thread for `map`, for this model and the others."""
-        if workers is not None and workers > 1:
-            from alice.plugins.context.workers import check_can_fork
+    def divided(self, workers: int | None, *, cluster: Client | None = None) -> RunContext:
+        """Return the context with `workers` of one thread for `map`, for this model and the others.
 
-            check_can_fork(self.device)
-        return replace(self, workers=workers, others=tuple(other.divided(workers) for other in self.others))
+        They are processes of this machine, or those of a Dask cluster.
+        """
+        others = tuple(other.divided(workers, cluster=cluster) for other in self.others)
+        divided = replace(self, workers=workers, cluster=cluster, others=others)
+        if divided.is_divided:
+            from alice.plugins.context.workers import check_can_fork, check_device
+
+            check_device(self.device)
+            if cluster is None:
+                check_can_fork()
+        return divided
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether `map` gives its items to workers."""
+        return self.cluster is not None or (self.workers or 1) > 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a worker on another machine needs: models and texts."""
+        return vars(self) | {"tracker": silent, "solvers": None, "workers": None, "cluster": None}
 
     def joined(self, length: int) -> RunContext:
         """Return the context over its texts joined and cut into pieces of one length, for this model and the others."""
@@ -258,12 +277,17 @@ class RunContext:
 
         """
         count = len(items)
-        if self.workers is None or self.workers == 1 or count < 2:
-            return self.tracker((read(items[number]) for number in range(count)), label, total=count)
+        if not self.is_divided or count < 2:
+            found: Iterator[T] = (read(items[number]) for number in range(count))
+        elif self.cluster is not None:
+            from alice.plugins.context.cluster import read_on_cluster
 
-        from alice.plugins.context.workers import read_in_workers
+            found = read_on_cluster(read, items, self.cluster)
+        else:
+            from alice.plugins.context.workers import read_in_workers
 
-        return self.tracker(read_in_workers(read, items, self.workers), label, total=count)
+            found = read_in_workers(read, items, self.workers or 1)
+        return self.tracker(found, label, total=count)
 
     def progress(self, items: Iterable[T], label: str, total: int | None = None) -> Iterator[T]:
         """Iterate over the items with a progress bar on a terminal; give `total` if the items have no length."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from alice.text import Counterfactuals, Pair, Words
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
 
 WORD_TEXTS = 2000
 """Training texts whose words replace others."""
-KEPT = 1
-"""Pairs that are kept. Making one is cheap next to reading it; more would take memory that grows with the texts."""
 
 
 class Pairs:
@@ -26,13 +23,15 @@ class Pairs:
         self.counterfactuals = Counterfactuals(kind, ctx.alphabet, words, seed=ctx.seed)
         """Makes the pairs, also of batches that are not in the context."""
         self._batches = ctx.batches
-        self._pair = lru_cache(KEPT)(lambda number: self.counterfactuals.pair(self._batches[number]))
+        self._last: tuple[int, Pair] | None = None  # one is kept; more would take memory that grows with the texts
 
     def __len__(self) -> int:
         return len(self._batches)
 
     def __getitem__(self, number: int) -> Pair:
-        return self._pair(number)
+        if self._last is None or self._last[0] != number:
+            self._last = number, self.counterfactuals.pair(self._batches[number])
+        return self._last[1]
 
     def __iter__(self) -> Iterator[Pair]:
         return (self[number] for number in range(len(self)))

@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from alice.errors import AliceError, one_line
@@ -55,6 +55,10 @@ class TextPool:
         self.training = TextPool(source, training) if training is not None else self
         self._read: list[str] = []
         self._rest: Iterator[str] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what other machines need: the texts that were read, and no source."""
+        return vars(self) | {"_open": tuple, "outside": tuple, "_rest": None}
 
     def first(self, count: int | None) -> list[str]:
         """Return the first `count` texts, or all of them."""

@@ -58,10 +58,14 @@ def read_in_workers(read: Callable[[Item], T], items: Items[Item], workers: int)
             process.join(SECONDS_TO_END)
 
 
-def check_can_fork(device: torch.device) -> None:
+def check_can_fork() -> None:
     """Raise if this process cannot be copied."""
     if sys.platform != "linux":
-        raise AliceError("an analysis can be divided among workers on Linux only", hint="leave out --workers")
+        raise AliceError("processes can share the texts of an analysis on Linux only", hint="leave out --workers")
+
+
+def check_device(device: torch.device) -> None:
+    """Raise if workers could not compute on a device."""
     if device.type != "cpu":
         raise AliceError(f"workers compute on the CPU, not on {device}", hint="add --device cpu")
 

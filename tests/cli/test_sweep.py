@@ -48,7 +48,7 @@ def test_pools_are_trained_one_after_another_and_then_skipped(corpus, tmp_path):
 def test_no_workers_are_started_for_a_sweep_that_is_finished(corpus, tmp_path, monkeypatch):
     command = ("generalization", "--pools", "10", "--preset", "tiny", "--data", corpus, "--out", tmp_path, *FAST)
     assert sweep(*command, "--steps", 1).exit_code == 0
-    monkeypatch.setattr("alice.training.engine.open_cluster", lambda **options: pytest.fail("workers are started"))
+    monkeypatch.setattr("alice.cluster.open_cluster", lambda **options: pytest.fail("workers are started"))
     again = sweep(*command, "--steps", 1, "--workers", 2)
     assert again.exit_code == 0, again.output
     assert again.stderr == "pool-10: finished, 1 steps\n"

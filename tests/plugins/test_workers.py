@@ -23,7 +23,7 @@ from alice.errors import AliceError
 from alice.plugins import Metric, Result
 from alice.plugins.analysis import can_be_divided
 from alice.plugins.conformance import check_divided, tiny_context, tiny_texts
-from alice.plugins.context.workers import check_can_fork
+from alice.plugins.context.workers import check_device
 from alice.plugins.manager import build
 from alice.plugins.runner import AnalysisFailedError, compute
 
@@ -247,7 +247,7 @@ def test_python_divides_as_the_command_does():
 
 def test_workers_are_refused_on_an_accelerator():
     with pytest.raises(AliceError, match="workers compute on the CPU, not on cuda:1"):
-        check_can_fork(torch.device("cuda:1"))
+        check_device(torch.device("cuda:1"))
 
 
 def test_a_bug_in_a_worker_is_a_failed_analysis(ctx):
@@ -277,6 +277,6 @@ def test_the_command_divides_and_gives_the_same_result(tmp_path):
     assert results[0] == results[1]
     refused = CliRunner().invoke(main, ["run", "probe", *arguments, "--workers", "2", "--out", str(tmp_path / "no")])
     assert refused.exit_code == 1
-    expected = "probe cannot be divided among workers, because its probes learn from all texts; leave out --workers"
+    expected = "probe cannot be divided among workers, because its probes learn from all texts; run it without workers"
     assert refused.stderr.strip().endswith(expected)
     assert not (tmp_path / "no").exists()

@@ -1,18 +1,17 @@
 """A sweep on the workers of a Dask cluster ends as one in this process, also if a worker is killed."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from dask_cluster import connected, running_scheduler, wait_for
 from trainings import carry_out, same_weights, small_training
 
+from alice.cluster import open_cluster
 from alice.errors import AliceError
 from alice.training import engine, sweep
 from alice.training.folder import FolderBusyError, latest_rows, read_metrics
@@ -23,47 +22,11 @@ SETTINGS = engine.Settings(device="cpu")
 FIELDS = {"steps": 250, "log_every": 1, "eval_every": 75, "eval_texts": 4, "save_minutes": 0.002, "batch_tokens": 128}
 
 
-def started(module, *arguments, **options):
-    """Start a command of Dask."""
-    command = [sys.executable, "-m", f"distributed.cli.{module}", *map(str, arguments), "--no-dashboard"]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
-
-
-def wait_for(found, seconds=600):
-    """Wait until a function returns something, and return it; the limit is for tests that hang."""
-    until = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-    return value
-
-
 @pytest.fixture(scope="module")
 def scheduler(tmp_path_factory):
-    """The file of a scheduler on loopback, and a function that starts a worker."""
-    folder = tmp_path_factory.mktemp("dask")
-    file, processes = folder / "scheduler.json", []
-
-    def start_worker(name):
-        options = ("--name", name, "--nthreads", 1, "--no-nanny", "--local-directory", folder)
-        processes.append(started("dask_worker", "--scheduler-file", file, *options))
-        return processes[-1]
-
-    processes.append(started("dask_scheduler", "--host", "127.0.0.1", "--port", 0, "--scheduler-file", file))
-    try:
-        about = wait_for(lambda: file.exists() and file.read_text())  # Dask creates the file, then writes to it
-        yield json.loads(about)["address"], start_worker
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-
-
-@contextmanager
-def connected(scheduler, workers):
-    with engine.open_cluster(scheduler=scheduler) as client:
-        wait_for(lambda: len(client.scheduler_info()["workers"]) >= workers)
-        yield client
+    """The address of a scheduler on loopback, and a function that starts a worker."""
+    with running_scheduler(tmp_path_factory.mktemp("dask")) as started:
+        yield started
 
 
 def pools(folder, corpus, **changes):
@@ -137,7 +100,7 @@ def test_one_training_that_fails_does_not_stop_the_others(scheduler, corpus, tmp
 
 def test_a_stop_does_not_wait_for_workers_that_never_come(corpus, tmp_path):
     training, said, looks = small_training(tmp_path / "base", corpus, steps=4), [], []
-    with engine.open_cluster(workers=0) as client:
+    with open_cluster(workers=0) as client:
         finished = engine.carry_out_on_workers(
             sweep.plan([training], ()),
             client,
@@ -219,28 +182,9 @@ def test_a_worker_with_several_threads_is_refused(scheduler, corpus, tmp_path, m
         engine._check_worker(small_training(tmp_path, corpus))
 
 
-def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(engine, "SECONDS_TO_CONNECT", 0.3)
-    with (
-        pytest.raises(
-            AliceError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 .*; start one with: dask"
-        ) as caught,
-        engine.open_cluster(scheduler="tcp://127.0.0.1:9"),
-    ):
-        pass
-    assert "\n" not in str(caught.value)
-
-
-def test_without_dask_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
-    with pytest.raises(AliceError, match=r"run: pip install 'alice-interp\[dask\]'"), engine.open_cluster(workers=2):
-        pass
-
-
 STARTING = """
 import os, signal
 from alice.cli import main
-from alice.training import engine
 from distributed import Nanny
 start = Nanny.start_unsafe
 async def interrupted(self):

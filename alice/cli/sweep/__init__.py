@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from rich.console import Console
 
-from alice.cli.options import FOLDER, NearestChoice, NearestGroup, given
+from alice.cli.options import FOLDER, NearestChoice, NearestGroup, engine_options, given
 from alice.cli.signals import stop_on_signals
 from alice.cli.sweep.measure import measure
 from alice.cli.train.options import (
@@ -24,6 +24,7 @@ from alice.cli.train.options import (
     training_options,
 )
 from alice.cli.train.screen import SweepScreen, is_first_process, train_on_screen
+from alice.cluster import check_engine
 from alice.errors import AliceError, nearest, printable
 from alice.files import make_folder
 from alice.outputs import check_parent
@@ -60,18 +61,6 @@ def out_option(analysis: str) -> Callable[..., Any]:
     return click.option("--out", type=FOLDER, default=default, show_default=True, help="Folder of the trainings.")
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that hand trainings to workers."""
-    for option in (
-        click.option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler (tcp://HOST:8786)."),
-        click.option("--workers", type=click.IntRange(1, 1024), help="Train on this many processes of this machine."),
-        click.option("--engine", type=NearestChoice(["dask"]),
-                     help="What hands trainings to workers; --workers and --scheduler imply it."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
 seeds_option = click.option("--seeds", metavar="NUMBERS", help="Train with each of these seeds, separated by commas.")
 
 
@@ -93,7 +82,7 @@ sweep.add_command(measure)
               help="Numbers of keys to train on, separated by commas; all is a fresh key for every text.")  # fmt: skip
 @click.option("--preset", type=NearestChoice(PRESETS), help=f"Size of the model.  [default: {DEFAULT_PRESET}]")
 @seeds_option
-@engine_options
+@engine_options("Train on this many processes of this machine.")
 @training_options(skip=["cipher_pool"])
 def generalization(out: Path, pools: str, preset: str | None, seeds: str | None, **options: Any) -> None:
     """Train one model for each size of the key pool, to see how many keys it takes to generalise.
@@ -116,7 +105,7 @@ def generalization(out: Path, pools: str, preset: str | None, seeds: str | None,
 @click.option("--relabel", default="none", show_default=True, metavar="NAMES",
               help=f"{RELABEL_HELP} Several of none, frequency and recurrence, separated by commas.")  # fmt: skip
 @seeds_option
-@engine_options
+@engine_options("Train on this many processes of this machine.")
 @training_options(skip=["relabel"])
 def scaling(out: Path, presets: str, relabel: str, seeds: str | None, **options: Any) -> None:
     """Train one model of each size, to see how the error falls with the operations spent on training.
@@ -189,12 +178,7 @@ def _sweep(analysis: str, out: Path, preset: str, members: dict[str, _Member], o
     """
     threads, device, track = (options.pop(name) for name in ("threads", "device", "track"))
     engine, workers, scheduler = (options.pop(name) for name in ("engine", "workers", "scheduler"))
-    if scheduler == "":
-        raise AliceError("--scheduler is empty; give the address of a Dask scheduler, such as tcp://HOST:8786")
-    if workers and scheduler:
-        raise AliceError("--workers starts workers here, and --scheduler names one that has its own; leave one out")
-    if engine and not (workers or scheduler):
-        raise AliceError(f"--engine {engine} needs --scheduler with its address, or --workers to start some here")
+    check_engine(engine, workers, scheduler)
     chosen = {name: options.pop(name, None) for name in NEW_TRAINING}
     chosen["recipe"] = chosen["recipe"] or default_recipe(preset)
     changes = given(options)
@@ -250,7 +234,8 @@ def _on_workers(
     scheduler: str | None,
 ) -> bool:
     """Carry out trainings on the workers of a cluster, with all of them on one screen; return whether all finished."""
-    from alice.training.engine import carry_out_on_workers, open_cluster
+    from alice.cluster import open_cluster
+    from alice.training.engine import carry_out_on_workers
 
     screen = SweepScreen(planned, Console(stderr=True))
     make_folder(out)  # a worker that does not see it does not share the disk
