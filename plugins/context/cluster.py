@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,12 +40,11 @@ def divided(
     ctx: RunContext, *, engine: str | None = None, workers: int | None = None, scheduler: str | None = None
 ) -> Iterator[RunContext]:
     """Yield a context whose texts are shared by processes of this machine, or by the workers of a Dask cluster."""
-    with ExitStack() as stack:
-        if engine or scheduler:
-            cluster = stack.enter_context(open_cluster(workers=workers, scheduler=scheduler))
-            yield ctx.divided(count_workers(cluster), cluster=cluster)
-        else:
-            yield ctx.divided(workers)
+    if not (engine or scheduler):
+        yield ctx.divided(workers)
+        return
+    with open_cluster(workers=workers, scheduler=scheduler) as cluster:
+        yield ctx.divided(count_workers(cluster), cluster=cluster)
 
 
 def count_workers(cluster: Client) -> int:
