@@ -16,8 +16,6 @@ from alice.errors import AliceError
 from alice.files import regular_file, user_path
 from alice.plugins.hookspecs import PROJECT
 
-FILE_MODULE = "alice_interp_plugin_"
-"""What the names of the modules begin with that are made from single files."""
 FOLDER_VARIABLE = "ALICE_INTERP_PLUGINS"
 """Names a folder whose Python files are plugins."""
 LIMIT_VARIABLE = "ALICE_INTERP_LOAD_PLUGINS"
@@ -122,7 +120,7 @@ def _import_file(file: Path) -> ModuleType:
     if not file.exists():
         raise AliceError(f"there is no file {file}")
     place = sha256(str(file.resolve()).encode()).hexdigest()[:8]
-    name = f"{FILE_MODULE}{place}_{file.stem}"
+    name = f"alice_interp_plugin_{place}_{file.stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise AliceError(f"{file} is not a Python file; its name must end in .py")

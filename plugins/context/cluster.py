@@ -1,28 +1,27 @@
 """Divides the items that an analysis reads among the workers of a Dask cluster, on any number of machines.
 
-The function that reads an item is sent to the workers with its model and its texts, once for all of them. Results come
-back in the order of the items, so the caller adds up the same numbers in the same order as in one process.
+The function that reads an item is sent to the workers with its model and its texts, once for all of them; they import
+the modules that it uses. Results come back in the order of the items, so the caller adds up the same numbers in the
+same order as in one process.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from alice.cluster import open_cluster
-from alice.errors import AliceError
-from alice.plugins.discovery import FILE_MODULE
+from alice.errors import AliceError, one_line
 from alice.timing import using_threads
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
     from alice.plugins.context import RunContext
     from alice.plugins.context.workers import Items
@@ -61,52 +60,47 @@ def read_on_cluster(read: Callable[[Item], T], items: Items[Item], cluster: Clie
     """Yield what `read` returns for each item, in their order."""
     count = len(items)  # reads the texts before they are sent
     shares = np.array_split(np.arange(count), min(count, SHARES * count_workers(cluster)))
-    sent = cluster.scatter(_packed(read, items), broadcast=True, hash=False)
+    with _one_sentence():
+        sent = cluster.scatter(_Reading(read, items), broadcast=True, hash=False)
     futures = [cluster.submit(_read_share, sent, share.tolist(), pure=False) for share in shares]
     try:
         for future in futures:
-            yield from _result_of(future)
+            with _one_sentence():
+                found = future.result()
+            yield from found
             future.release()
     finally:
         cluster.cancel([future for future in futures if not future.done()])
 
 
-def _packed(read: Callable[[Item], T], items: Items[Item]) -> bytes:
-    """Return the function and its items for other machines; plugins that are single files go along."""
-    import cloudpickle
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What a worker needs to read items; Dask sends it and takes it apart again."""
 
-    files = [module for name, module in list(sys.modules.items()) if name.startswith(FILE_MODULE)]
-    for module in files:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        return bytes(cloudpickle.dumps((read, items)))
-    finally:
-        for module in files:
-            cloudpickle.unregister_pickle_by_value(module)
+    read: Callable[[Any], Any]
+    items: Items[Any]
 
 
-def _read_share(sent: bytes, numbers: list[int]) -> list[Any]:
+def _read_share(reading: _Reading, numbers: list[int]) -> list[Any]:
     """Read the items of some numbers, on a worker."""
     with _READING, using_threads(1):
-        read, items = _unpacked(sent)
-        return [read(items[number]) for number in numbers]
+        return [reading.read(reading.items[number]) for number in numbers]
 
 
-@lru_cache(maxsize=1)
-def _unpacked(sent: bytes) -> Any:
-    """Return what was sent; it is kept, because a worker reads several shares."""
-    import cloudpickle
-
-    return cloudpickle.loads(sent)
-
-
-def _result_of(future: Future) -> Any:
-    """Return what a worker has read; raise what it raised."""
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    """Say in a sentence what went wrong with the workers; what the analysis raised there arrives as it is."""
     from distributed import KilledWorker
 
     try:
-        return future.result()
+        yield
     except KilledWorker:
         raise AliceError("several workers died over the same texts; if memory was short, use fewer of them") from None
     except CancelledError:
         raise AliceError("the cluster has lost what was read; run the analysis again") from None
+    except Exception as error:  # Dask replaces the type of some errors
+        if "ModuleNotFoundError" not in repr(error):
+            raise
+        raise AliceError(
+            f"a worker lacks a module ({one_line(error):.200}); install the same packages on all machines, also plugins"
+        ) from error
