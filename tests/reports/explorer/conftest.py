@@ -148,6 +148,11 @@ class Explorer:
         self.find(selector).click()
         self.settle()
 
+    def press(self, selector):
+        """Click by script: a pointer may miss what the page is still moving."""
+        self.js("arguments[0].click()", self.find(selector))
+        self.settle()
+
     def switch(self, *part):
         """Click the switch of a part, such as ("head", 0, 1)."""
         self.click(f"[data-part='{part_name(part)}']")

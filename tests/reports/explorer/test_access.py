@@ -85,13 +85,12 @@ return faint;
 
 def change_much(explorer):
     """Bring every kind of mark on the page: changed and wrong letters, pins, scaled and patched parts."""
-    explorer.switch("mlp", 1)
-    explorer.click("[name=tool][value=scale]")
-    explorer.switch("head", 2, 0)
-    explorer.click("[name=tool][value=patch]")
-    explorer.switch("head", 3, 0)
+    for tool, part in ((None, '["mlp",1]'), ("scale", '["head",2,0]'), ("patch", '["head",3,0]')):
+        if tool:
+            explorer.press(f"[name=tool][value={tool}]")
+        explorer.press(f"[data-part='{part}']")
     explorer.choose("#pin-plain", "Q")
-    explorer.click("#pin")
+    explorer.press("#pin")
 
 
 def test_every_control_has_a_name(explorer):
