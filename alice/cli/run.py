@@ -147,8 +147,8 @@ def _analysis_command(cls: type[Analysis], plugin: Plugin, plugins: Plugins) -> 
         ctx = open_context(ckpt, plugins, **inputs)
         if explore:
             write_explorers(ctx, out)
-        with divided(ctx, **engine) as shared_out:
-            say_done(run_analysis(analysis, shared_out, out=out, plugin=plugin, standalone=standalone))
+        with divided(ctx, **engine) as divided_ctx:
+            say_done(run_analysis(analysis, divided_ctx, out=out, plugin=plugin, standalone=standalone))
 
     epilog = f"From the plugin {plugin.name} ({plugin.where})." if plugin.origin != "built-in" else None
     return click.command(str(cls.name), help=help_of(cls), short_help=summary_of(cls), epilog=epilog)(call)
@@ -172,9 +172,9 @@ def _all_command(plugins: Plugins) -> click.Command:
             click.echo(f"left out, because they need more than a checkpoint: {', '.join(left_out)}", err=True)
         from alice.plugins.context.cluster import divided
 
-        with divided(ctx, **engine) as shared_out:
-            jobs = [Job(name, shared_out if can_be_divided(plugins.analyses[name]) else ctx) for name in chosen]
-            if alone := [job.name for job in jobs if shared_out.workers is not None and job.ctx is ctx]:
+        with divided(ctx, **engine) as divided_ctx:
+            jobs = [Job(name, divided_ctx if can_be_divided(plugins.analyses[name]) else ctx) for name in chosen]
+            if alone := [job.name for job in jobs if divided_ctx.workers is not None and job.ctx is ctx]:
                 click.echo(f"in one process, because their texts cannot be divided: {', '.join(alone)}", err=True)
             raise_failures(run_each(jobs, plugins, out=out, standalone=standalone), jobs, out)
 
